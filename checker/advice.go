@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// advice is one recommended change. It must be enough to prevent the violation. Changes that help only together are one
-// piece of advice.
+// advice is one recommended change. It must be enough to prevent the violation. Changes that help only together form
+// one piece of advice.
 type advice struct {
 	text   string
 	unless history.Measure                  // not for locks that already take this measure
@@ -19,7 +19,7 @@ type advice struct {
 }
 
 // together returns two pieces of advice for a lock that needs both. A lock that may already follow one of them gets
-// only the other. A lock that is known to follow neither gets both, in one sentence.
+// only the other. A lock known to follow neither gets both, in one sentence.
 func together(first, second advice, both string) []advice {
 	one, other := first, second
 	one.when = all(first.when, func(s *situation) bool { return s.MayApply(second.unless) })
@@ -30,8 +30,8 @@ func together(first, second advice, both string) []advice {
 		})}}
 }
 
-// Conditions on the service. Some advice is only for services with a certain property, or names something that only one
-// service has.
+// Conditions on the service. Some advice applies only to services with a certain property, or names something that only
+// one service has.
 var (
 	onEtcd       = onService(history.Etcd)
 	onZooKeeper  = onService(history.ZooKeeper)
@@ -55,21 +55,21 @@ func anyRedis(k history.ServiceKind) bool {
 // oneRedis is true for a single Redis master, with or without replicas.
 func oneRedis(k history.ServiceKind) bool { return k.Name == history.Redis }
 
-// byMajority is true for several servers that are independent of each other.
+// byMajority is true for a set of servers that are independent of each other.
 func byMajority(k history.ServiceKind) bool { return k.Majority }
 
-// asOne is true for a service that answers as a whole, with a single grant or refusal.
+// asOne is true for a service that answers as a whole, granting or refusing just once.
 func asOne(k history.ServiceKind) bool { return !k.Majority }
 
 // consensus is true for a service whose members agree on one replicated log.
 func consensus(k history.ServiceKind) bool { return k.OneLog }
 
-// removing is true for servers that remove a lock when its lease has ended.
+// removing is true for servers that remove a lock once its lease has ended.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// nothingLeft and noneKnown are used for a violation for which no advice is left: nothingLeft if exclusion was violated
-// although the users of the lock already apply every safety measure, including one that guards the data, and noneKnown
-// otherwise.
+// nothingLeft and noneKnown are for violations that are left without any advice. nothingLeft is used if exclusion was
+// violated even though the lock's users already apply every safety measure, including one that guards the data.
+// Otherwise noneKnown is used.
 const (
 	nothingLeft = "Everything that the documentation recommends against this is in place. " +
 		"What remains is the limit of a lock with a lease: " +
@@ -77,9 +77,9 @@ const (
 	noneKnown = "The checker knows no remedy against this."
 )
 
-// remedy returns the advice that applies to the situation. It omits advice that is already followed, advice for other
-// kinds of locks, and advice against other faults. It marks advice that may already be followed. If the service is
-// unknown, remedy assumes that it has several servers.
+// remedy returns the advice that applies to the situation. It omits advice that is already being followed, advice for
+// other kinds of locks, and advice against other faults. It marks advice that may already be followed. If the service
+// is unknown, remedy assumes that it has several servers.
 func remedy(s *situation) string {
 	kind := cmp.Or(s.Service, history.Redlock).Kind()
 	var fit, unsure []string
@@ -113,8 +113,8 @@ func remedy(s *situation) string {
 	return paragraph(fit)
 }
 
-// paragraph joins pieces of advice. It removes an initial "Or", because the first piece is not an alternative to
-// another one.
+// paragraph joins pieces of advice. It removes an initial "Or", because the first piece has nothing to be an
+// alternative to.
 func paragraph(advice []string) string {
 	s := strings.Join(advice, " ")
 	if rest, is := strings.CutPrefix(s, "Or "); is {
@@ -123,7 +123,7 @@ func paragraph(advice []string) string {
 	return s
 }
 
-// The first string introduces advice for a lock whose code is unknown, because that advice may already be followed. The
+// The first string introduces advice for a lock whose code is unknown, since that advice may already be in use. The
 // second is used when there is no advice for such a lock.
 const (
 	unlessDone = "Unless this is already done: "

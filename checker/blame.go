@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// In this file, a client is late if it was still active when it should have stopped. A fault is blamed for that only if
-// the client would have been on time without it. The fault must have begun before the client was late, delayed the
-// client, and lasted long enough. A history shows only what the client did next, not what delayed it. A pause that
-// ended while the client was sleeping anyway did not delay it.
+// In this file, a client is late if it was still active when it should have stopped. A fault is blamed only if the
+// client would have been on time without it. The fault must have begun before the client was late, must have delayed
+// the client, and must have lasted long enough. A history shows what the client did next, but not what delayed it. A
+// pause that ended while the client was sleeping anyway did not delay it.
 
-// lateness describes a client that was active for too long. The field met is the position at which another client
-// entered the critical section. The field left is the position at which this client was still active.
+// lateness describes a client that was active for too long. met is the position at which another client entered the
+// critical section. left is the position at which this client was still active.
 type lateness struct {
 	grant     int32
 	met, left int
@@ -35,9 +35,10 @@ type blame struct {
 }
 
 // blameFor finds out why a client was late, that is, active for too long. The client may have been paused, one of its
-// requests may have been delayed, or it may have waited for another lock. If none of these explains the lateness, its
-// session may have ended, which renewals cannot prevent. Otherwise, its work took longer than the rest of the lease,
-// whether or not it tried to renew the lease. (If the grant was delayed, less than the TTL was left when it arrived.)
+// requests may have been delayed, or it may have waited for another lock. If none of these explains the lateness, the
+// client's session may have ended, which renewals cannot prevent. Otherwise, its work took longer than the rest of the
+// lease, whether or not it tried to renew the lease. (If the grant was delayed, less than the TTL was left when the
+// grant arrived.)
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -76,10 +77,10 @@ func (t *judge) blameFor(l lateness) blame {
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
 
-// stayedFor finds out why a client was still inside after its lease had ended. A client whose lease had already ended
-// when it was granted should not have entered. In that case, it does not matter what kept the client inside. A client
-// that was not told when its lease ends could not check the lease. If such a client learned only later that the lock
-// was lost, its library miscounted the lease.
+// stayedFor finds out why a client was still inside after its lease had ended. If the lease had already ended when the
+// lock was granted, the client should not have entered, so it does not matter what kept it inside. A client that was
+// not told when its lease would end could not check that. If it learned only later that the lock was lost, its library
+// miscounted the lease.
 func (t *judge) stayedFor(l lateness) blame {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended > g.Lease.Granted {
@@ -92,9 +93,8 @@ func (t *judge) stayedFor(l lateness) blame {
 	return blame{cause: cause, faults: t.madeEmpty(l.grant)}
 }
 
-// madeEmpty finds the fault that delayed a grant so much that its lease had already ended when the lock was granted.
-// The fault is a pause or a link fault. It must have been active when the key expired or, if the key did not expire,
-// when the lock was granted.
+// madeEmpty finds the pause or link fault that delayed a grant so much that the lease had ended by then. The fault must
+// have been active when the key expired or, if the key did not expire, when the lock was granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -111,8 +111,8 @@ func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	return nil
 }
 
-// upTo returns a copy of l in which the lateness is measured up to the moment when the client sent its late request,
-// not up to the moment when the request took effect. If the late action was not a request, upTo returns l unchanged.
+// upTo returns a copy of l in which the lateness ends when the client sent its late request, not when the request took
+// effect. If the late action was not a request, upTo returns l unchanged.
 func (l lateness) upTo(calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {
@@ -125,9 +125,9 @@ func (l lateness) upTo(calls []pending) lateness {
 // excess returns how late the client was.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
-// leaseBegan returns the time at which the lease of a late client began: the time at which the attempt that got the
-// lock sent its first request. If the lease was extended later, or its times are not recorded, leaseBegan returns the
-// time at which the lock was granted.
+// leaseBegan returns the time at which a late client's lease began. This is when the attempt that got the lock sent its
+// first request. If the lease was extended later, or its times are not recorded, leaseBegan returns the time at which
+// the lock was granted.
 func (t *judge) leaseBegan(l lateness) history.Time {
 	g := &t.Grants[l.grant]
 	if g.Lease != nil && l.ended == g.Lease.Until {
@@ -136,9 +136,9 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 	return g.GrantedAt(&t.Trace)
 }
 
-// pauses lists the pauses that delayed a late client between the beginning of its lease and the position l.left. The
-// result before contains the pauses that began before the other client entered, and the result after contains later
-// ones. Without the earlier pauses, the client would have left its section before the later ones began.
+// pauses lists the pauses that delayed a late client between the beginning of its lease and the position l.left. before
+// contains the pauses that began before the other client entered. after contains the others: without the earlier
+// pauses, the client would have left its section before these began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {
@@ -159,7 +159,7 @@ func (t *judge) pauses(l lateness) (before, after []delay) {
 	return before, after
 }
 
-// stretch is a period in which a process was paused, by one pause or by several pauses without a gap between them.
+// stretch is a period in which a process was paused, by one pause or by several back-to-back pauses.
 type stretch struct {
 	from, over int
 	faults     []*trace.Fault
@@ -179,8 +179,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder presumably had work to do when a stretch of pauses ended: it acted soon after the
-// stretch (within a tenth of its length), or its section lasted longer than the declared hold time.
+// wokeLate reports whether a holder presumably had work to do when a series of pauses ended: it acted soon afterward
+// (within a tenth of the length of the series), or its section lasted longer than the declared hold time.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -195,8 +195,9 @@ func (t *judge) wokeLate(n int32, from, over int) bool {
 	return false
 }
 
-// missedBeat finds the pause that kept a holder from renewing its lease: a pause that was active when the lease ended.
-// It finds one only if the holder had renewed before, or if the clients of the lock service renew in the background.
+// missedBeat finds the pause that kept a holder from renewing its lease, that is, a pause that was active when the
+// lease ended. It finds one only if the holder had renewed before, or if the lock service's clients renew in the
+// background.
 func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
@@ -222,7 +223,7 @@ func (c *pending) isData() bool { return c.f == history.Read || c.f == history.W
 
 // calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
 // background. Of these renewals, the list contains at most the one that was still in progress when the lease ended. It
-// does not contain this renewal if the request that took effect late is the holder's release.
+// omits even this one if the request that took effect late is the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -278,17 +279,16 @@ func (c *pending) made(e *history.Event) bool {
 	return false
 }
 
-// isOf reports whether an event of grant n's client belongs to grant n and not to another of the client's grants.
+// isOf reports whether an event of grant n's client belongs to grant n and not to one of the client's other grants.
 func (t *judge) isOf(e *history.Event, n int32) bool {
 	g := &t.Grants[n]
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
 // heldUp finds what kept a holder inside too long: the request that took effect late, a missing extension, or the reads
-// and writes whose answers the holder waited for. An extension that failed before the lease ended counts too, since the
-// lease would have lasted longer if it had succeeded. heldUp also returns the faults that delayed the requests or their
-// answers. A request that was sent after the end of the lease counts only if the same fault also delayed an earlier
-// one.
+// and writes whose answers the holder waited for. An extension that failed before the lease ended counts too, because
+// its success would have made the lease last longer. heldUp also returns the faults that delayed these requests or
+// their answers. A request sent after the lease had ended counts only if the same fault also delayed an earlier one.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays, later []delay
 	extended := false // the last extension arrived, so it cannot be the reason why the lease ended
@@ -338,8 +338,8 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 }
 
 // hanging lists the faults that delayed an extension until the lease ended. If the client was still waiting for the
-// answer within the last third of the TTL, hanging lists all faults that delayed the extension. Otherwise, it lists
-// only those that were active within that third.
+// answer in the last third of the TTL, these are all faults that delayed the extension. Otherwise, they are only those
+// that were active in that third.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -348,10 +348,10 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting returns those of the given faults that kept an extension from reaching the servers: together, they cut off so
-// many servers that no quorum was left. It takes the faults that affect the most servers first. If the remaining faults
-// alone would also have cut off enough servers, it adds those that were needed for that, and so on. If all faults
-// together do not cut off enough servers, it returns the whole list.
+// parting returns the given faults that kept an extension from reaching the servers because together they left no
+// quorum of reachable servers. It begins with the faults that affect the most servers. If the remaining faults alone
+// would also have cut off enough servers, it adds as many of them as that takes, and so on. If all faults together do
+// not cut off enough servers, it returns the whole list.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -387,8 +387,8 @@ func spared(servers []history.Process, faults ...*trace.Fault) []history.Process
 	})
 }
 
-// delayOf returns how long a fault delayed the answer to a request. If the fault has no duration, such as a lost
-// message, the whole duration of the request counts.
+// delayOf returns how long a fault delayed the answer to a request. If the fault has no duration (a lost message, for
+// example), the request's whole duration counts.
 func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	call, ret := t.Time(c.call), t.Time(c.ret)
 	if f.Over() == f.Start || t.Time(f.Over()) == t.Time(f.Start) {
@@ -401,8 +401,8 @@ func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	return d
 }
 
-// delaying lists the faults that struck before the given position and may have delayed a request: faults of the server
-// that received the request, or of the link to that server.
+// delaying lists the faults that struck before the given position and may have delayed a request: faults on the server
+// that received the request, or on the link to that server.
 func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	g := &t.Grants[n]
 	peer := func(p history.Process) bool { return p == history.Resource }
@@ -450,7 +450,7 @@ func (t *judge) otherWait(l lateness) int32 {
 }
 
 // renewsLater reports whether a holder renewed its lease only after waiting for another lock, but would have renewed it
-// on time without the wait.
+// in time without the wait.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false
@@ -474,8 +474,8 @@ func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	return end > l.ended && t.Time(l.left)-waited <= end
 }
 
-// delayedGrant finds the faults of servers, or of the links to them, that delayed a grant after its lease had begun.
-// The delay must be at least as long as the time by which the client was late.
+// delayedGrant finds the faults on servers, or on the links to them, that delayed a grant after its lease had begun.
+// The delay must be at least as long as the client was late.
 func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 	g, began := &t.Grants[l.grant], t.leaseBegan(l)
 	call := sort.Search(g.OK, func(i int) bool { return t.Time(i) >= began })
@@ -487,8 +487,8 @@ func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 	return enoughOf(t.excess(l), delays)
 }
 
-// slowing lists the faults of servers, or of the links to them, that struck before a position and may have delayed an
-// acquire.
+// slowing lists the faults on servers, or on the links to them, that struck before the given position and may have
+// delayed an acquire.
 func (t *judge) slowing(client history.Process, c *pending, before int) (list []*trace.Fault) {
 	for f := range t.suspects() {
 		if f.Start < before && (t.Mended(f) == trace.Open || t.Mended(f) > c.call) && f.Does.Delays() &&
@@ -499,8 +499,8 @@ func (t *judge) slowing(client history.Process, c *pending, before int) (list []
 	return list
 }
 
-// slowedAsk lists the faults of servers, or of the links to them, that made an acquire take longer. The added time must
-// be at least the time by which the client was late.
+// slowedAsk lists the faults on servers, or on the links to them, that made an acquire take longer. The added time must
+// be at least as long as the client was late.
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is time that a fault may have cost a client. It is either a period or an amount of time, such as how far a
-// clock jumped or how much slower a link became. Overlapping periods count once. Amounts add up.
+// delay is time that a fault may have cost a client. It is either a period or an amount, such as how far a clock jumped
+// or how much slower a link became. Overlapping periods count once. Amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -18,7 +18,7 @@ type delay struct {
 
 func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
 
-// spent returns the total time that the delays cost.
+// spent returns the total time lost to the delays.
 func spent(delays []delay) history.Time {
 	var sum, till history.Time
 	for _, d := range slices.SortedFunc(slices.Values(delays),
@@ -29,7 +29,7 @@ func spent(delays []delay) history.Time {
 }
 
 // mostBlamed is the maximum number of faults that an explanation blames for one client's lateness. If more faults
-// contributed, the explanation names those that cost the most time.
+// contributed, it names the costliest ones.
 const mostBlamed = 8
 
 // enoughOf picks the delay without which a client would have been on time, given how late it was. If no single delay is
@@ -42,7 +42,7 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	}
 	var faults []*trace.Fault
 	for len(faults) < mostBlamed && (len(faults) == 0 || all-spent(delays) < late) {
-		// the delay whose removal saves the most time; if there are several, the longest of these
+		// the delay whose removal saves the most time; if several do, the longest of these
 		saves, first := saved(delays), 0
 		for i := range delays {
 			if saves[i] > saves[first] || saves[i] == saves[first] && delays[i].length() > delays[first].length() {

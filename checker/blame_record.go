@@ -8,8 +8,8 @@ import (
 )
 
 // strayBlame finds what delayed a request that removed or extended another attempt's key. at is the position of this
-// change, and set is the position at which the key had been set. Without the delay, the request would have found its
-// own attempt's key or no key.
+// change, and set is where the key had been set. Without the delay, the request would have found its own attempt's key
+// or no key.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -24,8 +24,8 @@ func (t *judge) strayBlame(at, set int) blame {
 }
 
 // miscounted lists the faults that made the victim believe that its lease lasted longer than its key. There are two
-// kinds. Some struck between the first request of the grant and the grant itself: they paused the client, delayed its
-// answers, or made a server wait for another server. The others slowed the client's clock or set it back before the
+// kinds. Some struck between the grant's first request and the grant itself: they paused the client, delayed the
+// answers to it, or made one server wait for another. The others slowed the client's clock or set it back before the
 // lease ended and before the leases clashed.
 func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At
@@ -56,7 +56,7 @@ func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 			delays = append(delays, d)
 		}
 	}
-	// The client subtracts the time that has elapsed since its request. So it trusts the lease for too long only if its
+	// The client subtracts the time that has passed since its request. So it trusts the lease for too long only if its
 	// clock ran slow or was set back; a delay alone is not enough.
 	if t.History.Header.Applies(history.ElapsedCheck) {
 		clocks := slices.DeleteFunc(slices.Clone(delays), func(d delay) bool { return !d.fault.Does.IsClock() })
@@ -67,14 +67,14 @@ func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	return enoughOf(t.excess(l), delays)
 }
 
-// linksServers reports whether f affects a link between two servers. One of them may have waited for the other's
+// linksServers reports whether f affects a link between two servers, one of which may have been waiting for the other's
 // answer.
 func (t *judge) linksServers(f *trace.Fault, servers func(history.Process) bool) bool {
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 
-// unrenewed finds the fault that kept the holder of grant n from renewing its lease: a pause, or a fault of the link to
-// the servers. The fault must have been active at the given position, where the lease had already ended.
+// unrenewed finds the fault that kept the holder of grant n from renewing its lease: a pause, or a fault on the link to
+// the servers. The fault must have been active at position gone, by which the lease had ended.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.lastSuspect(gone, func(f *trace.Fault) bool {
@@ -92,9 +92,9 @@ func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	})
 }
 
-// reborn returns the fault that made a replica restart after the victim's key was set, so that the replica later took
-// over without the key. It returns nil if there is no such fault, or if the servers are members of one service with a
-// replicated log.
+// reborn returns the fault that made a replica restart after the victim's key was set, so that the replica did not have
+// the key when it took over. It returns nil if there is no such fault, or if the servers are members of one service
+// with a replicated log.
 func (t *judge) reborn(r *record) *trace.Fault {
 	if t.History.Header.Service.Kind().OneLog {
 		return nil
@@ -106,8 +106,8 @@ func (t *judge) reborn(r *record) *trace.Fault {
 }
 
 // deposing finds the fault that made a replica replace the master of u's group before the given position. This is the
-// last fault that struck the master before the failover. If there is no such fault, it is the failover itself, provided
-// that it was a fault of the plan: Sentinel starts a failover only after a fault.
+// last fault that struck the master before the failover. If there is none, it is the failover itself, provided that the
+// failover was planned: Sentinel starts one only after a fault.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.promotion(u, at)
 	if over == nil {
@@ -124,7 +124,7 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	return why
 }
 
-// ordered reports whether a failover was injected as a fault of the plan, rather than started by Sentinel.
+// ordered reports whether a failover was a fault in the plan, rather than started by Sentinel.
 func (t *judge) ordered(f *trace.Fault) bool {
 	return !t.History.Events[f.Start].Why.BySystem()
 }
@@ -139,10 +139,10 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists the faults that may have made a server lose the counter of the fencing tokens before the given
-// position: flushes of a server that grant g counted, crashes in which such a server lost data, and failovers. If there
-// are none, it lists shutdowns of servers that store nothing on disk. Data that was fsynced is lost only with the disk.
-// For a service of several members, forgetting lists nothing, since the other members keep the counter.
+// forgetting lists the faults that may have made a server lose the fencing token counter before the given position:
+// flushes of a server that grant g counted, crashes in which such a server lost data, and failovers. If there are none,
+// it lists shutdowns of servers that store nothing on disk. Data that was fsynced is lost only with the disk. For a
+// service with several members, forgetting lists nothing, since the other members keep the counter.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// broken returns a violated finding with one breach for each of the given causes.
+// broken returns the finding that a law is violated, with one breach for each of the given causes.
 func broken(causes ...Cause) Finding {
 	f := Finding{Law: MutualExclusion, Outcome: Violated, Cause: causes[0]}
 	for _, c := range causes[1:] {
@@ -14,7 +14,7 @@ func broken(causes ...Cause) Finding {
 	return f
 }
 
-// causesOf lists the causes of the breaches of a finding.
+// causesOf lists the causes of a finding's breaches.
 func causesOf(f *Finding) (all []CauseKind) {
 	for b := range f.Breaches() {
 		all = append(all, b.Cause.Kind)
@@ -53,7 +53,8 @@ func TestAFindingHasABreachForEachCause(t *testing.T) {
 	}
 }
 
-// A violation breaks the promise if at least one of its breaches is not excused, in whatever order the breaches come.
+// A violation breaks the promise if at least one of its breaches is not excused, no matter in which order the breaches
+// come.
 func TestAPromiseCountsEveryBreach(t *testing.T) {
 	lost, other := Cause{Kind: NoQuorumLeft}, Cause{Kind: StuckWithoutHolder}
 	p := Promise{Laws: []Law{MutualExclusion}}
@@ -81,8 +82,8 @@ func TestAPromiseCountsEveryBreach(t *testing.T) {
 	}
 }
 
-// If it is undecided because of inexact clocks whether the first breach happened, a later breach that is certain still
-// violates the law.
+// A later breach that is certain violates the law even if inexact clocks leave it undecided whether the first breach
+// happened.
 func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=9s
@@ -105,7 +106,7 @@ func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	}
 }
 
-// A breach can be explained again with what trials have shown about it, whether it is the first breach or a later one.
+// A breach, whether it is the first or a later one, can be explained again with the results of trials.
 func TestABreachIsExplainedAgain(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1 ttl=10s

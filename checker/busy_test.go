@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/processor"
 )
 
-// busy returns a sound history of about n events, in which three clients take turns with a lock on five servers and
-// update the data that it guards. Each client requests the lock while another holds it.
+// busy returns a sound history of about n events, in which three clients take turns holding a lock on five servers and
+// updating the data that it guards. Each client requests the lock while another one is holding it.
 func busy(t testing.TB, n int) *history.History {
 	servers := []history.Process{"redis-1", "redis-2", "redis-3", "redis-4", "redis-5"}
 	clients := []history.Process{"client-1", "client-2", "client-3"}

@@ -1,6 +1,6 @@
 package checker
 
-// CauseKind names a way in which a law is broken.
+// CauseKind names a way in which a law can be broken.
 type CauseKind string
 
 // The kinds of causes. Some kinds have variants, which are listed below. Causes that concern two grants of one lock
@@ -24,14 +24,14 @@ const (
 	// comparing owners (variant "flushed")
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
-	// the holder deleted its own key and went on working; in the variant "late try", the deleting request was sent
-	// before the holder had the lock
+	// the holder deleted its own key and kept working; in the variant "late try", the deleting request was sent before
+	// the holder had the lock
 	RemovedByOwner CauseKind = "removed by its own holder"
 	// a server lost the key in a crash (variants "unsynced", "no persistence" and "disk lost")
 	LostInCrash    CauseKind = "lost in crash"
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
 	Evicted        CauseKind = "evicted"          // the server removed the key to free memory
-	// somebody who does not use the lock removed the key (variants "deleted" and "flushed")
+	// somebody who was not using the lock removed the key (variants "deleted" and "flushed")
 	RemovedByOperator CauseKind = "removed by an operator"
 	// the sections overlap, but the validity windows do not (variants "pause", "late packet" and "slow work")
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
@@ -56,8 +56,8 @@ const (
 	StuckWithoutHolder CauseKind = "stuck although nobody holds"
 	// fairness: a client that asked later got the lock first
 	Overtaken CauseKind = "overtaken by a later client"
-	// fairness: the lock was free for too long while a client waited; in the variant "abandoned place", the client
-	// waited behind the place of a client that had crashed or given up
+	// fairness: the lock was free for too long while a client was waiting; in the variant "abandoned place", the client
+	// was waiting behind the place of a client that had crashed or given up
 	LeftFree     CauseKind = "left free while a client waits"
 	NoQuorumLeft CauseKind = "no quorum left" // servers are permanently down or cut off
 	TooSlow      CauseKind = "not within the bound"
@@ -84,9 +84,9 @@ const (
 	BySlowWork    = "slow work"         // HolderOutlivedLease
 	// detail of StuckBehindAbandoned: the key lives as long as its client's session or lease, which has not ended
 	SessionLives = "session lives on"
-	// detail of StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This is possible only
-	// if each key has its own expiry. In etcd and ZooKeeper, where a client extends a session or lease together with
-	// all its keys, the variant is SessionLives.
+	// detail of StuckBehindAbandoned: a client keeps extending the key although nobody is using it. This is possible
+	// only if each key has its own expiry. In etcd and ZooKeeper, where a client extends a session or lease together
+	// with all its keys, the variant is SessionLives.
 	KeptProlonged = "prolonged"
 	// detail of StuckBehindAbandoned: the key is first in the queue, but its client does not notice this and keeps
 	// waiting

@@ -9,22 +9,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Checker judges histories one after another and reuses its memory. The zero Checker is ready for use. Two goroutines
+// Checker judges one history after another and reuses its memory. The zero Checker is ready for use. Two goroutines
 // must not use the same Checker at once.
 type Checker struct{ t judge }
 
-// Check judges all laws on h, ignoring what the header says about how to read h (package reading takes that into
-// account). Check never changes h, and the verdict keeps no reference to the Checker.
+// Check judges all laws on h. It ignores what the header says about how to read h; package reading takes that into
+// account. Check never changes h, and the verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
-// Trace returns the trace of the history that the Checker judged last. h must be that history. The trace is valid until
-// the Checker judges another history.
+// Trace returns the trace of the last history that the Checker judged, which must be h. The trace is valid until the
+// Checker judges another history.
 func (c *Checker) Trace(h *history.History) *trace.Trace {
 	c.t.History = h
 	return &c.t.Trace
 }
 
-// CheckOnly judges the given laws on h, like Check. The verdict has one finding for each law, in the given order.
+// CheckOnly is like Check, but judges only the given laws. The verdict has one finding for each law, in the given
+// order.
 func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	c.t.Read(h)
 	v := c.judge(laws)
@@ -32,7 +33,7 @@ func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	return v
 }
 
-// judge applies the laws to the history that was last read.
+// judge applies the laws to the history that was read last.
 func (c *Checker) judge(laws []Law) Verdict {
 	t := &c.t
 	t.Windows()
@@ -51,9 +52,9 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// leaveOpen makes a finding undecided if its outcome depends on the clock errors. That is so if the law may hold only
-// because the clocks are taken to be exact, or if every breach depends on the clock errors. If only some of the
-// breaches do, leaveOpen removes these.
+// leaveOpen makes a finding undecided if its outcome depends on the clock errors. It does if the law may hold only
+// because the clocks are assumed to be exact, or if every breach depends on the clock errors. If only some breaches do,
+// leaveOpen removes those.
 func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	why := ""
 	certain := func(f *Finding) bool {
@@ -75,15 +76,15 @@ func CheckAndMeasure(h *history.History) (Verdict, Metrics) {
 
 var checkers = sync.Pool{New: func() any { return new(Checker) }}
 
-// Check judges all laws on h. It never changes h. Several goroutines may call it.
+// Check judges all laws on h. It never changes h. It is safe for concurrent use.
 func Check(h *history.History) Verdict {
 	c := checkers.Get().(*Checker)
 	defer checkers.Put(c)
 	return c.Check(h)
 }
 
-// judge holds the data on which the laws are judged: a history, its trace, and intermediate results. In the comments of
-// this package, a position is the index of an event in the history.
+// judge holds the data on which the laws are judged: a history, its trace, and intermediate results. In this package's
+// comments, a position is the index of an event in the history.
 type judge struct {
 	trace.Trace
 	mutexOps []linear.MutexOp                     // operations on the lock that is being judged

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// byOtherClocks returns the history that would have been recorded if the clock of each process had been off by the
-// given amount. The new header declares the given maximum as the largest clock error.
+// byOtherClocks returns the history that would have been recorded if each process's clock had been off by the given
+// amount. The new header declares most as the largest clock error.
 func byOtherClocks(h *history.History, off func(history.Process) history.Time, most history.Time) *history.History {
 	out := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	out.Header.ClockError = most
@@ -52,9 +52,9 @@ func turnedAround(truth, got Outcome) bool {
 	return false
 }
 
-// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process in every case of testdata/laws by
-// amounts below the clock error that the header declares. A law that holds may become undecided, but never violated. A
-// law that is violated may become undecided, but must never hold.
+// TestNoVerdictTurnsAroundByClocksThatAreOff shifts every process's clock in every case in testdata/laws by amounts
+// below the clock error that the header declares. A law that holds may become undecided, but never violated. A law that
+// is violated may become undecided, but must never hold.
 func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	files, err := filepath.Glob("testdata/laws/*.txt")
 	if err != nil || len(files) == 0 {

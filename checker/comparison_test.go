@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// trespassing describes how one client changes another client's key, and what is known about whether the request
-// compared the key's owner first.
+// trespassing is a change that one client makes to another client's key. It says what is known about whether the
+// request first compared the key's owner.
 type trespassing struct {
 	service history.Service
 	did     string // the change, as written in a log
@@ -18,7 +18,7 @@ type trespassing struct {
 	compares, owns string
 }
 
-// text returns the history, in which client-1 changes the key of client-2.
+// text returns a history in which client-1 changes client-2's key.
 func (x *trespassing) text() string {
 	measure := map[string]history.Measure{"key-prolonged": history.ExtendCheck}[x.did]
 	if measure == "" {
@@ -49,10 +49,9 @@ header servers=server-1 quorum=1 ttl=10s service=%s measures=%s unknown=%s
 `, x.service, strings.Join(lists["yes"], ","), strings.Join(lists["unknown"], ","), change)
 }
 
-// knows returns two facts: whether it is known that the owner was compared, and whether it is known that the owner was
-// not compared. The recorded check of the request decides. If there is none, the safety measures that are known to be
-// applied decide. Such a measure concerns the release or the extension, so it does not show how a Redis lock sets its
-// key.
+// knows reports whether the owner is known to have been compared, and whether it is known not to have been compared.
+// This depends on the request's recorded check. If there is none, it depends on the safety measures that the lock is
+// known to apply. These concern the release or the extension, so they do not show how a Redis lock sets its key.
 func (x *trespassing) knows() (compared, not bool) {
 	switch {
 	case x.checked != "":
@@ -63,9 +62,9 @@ func (x *trespassing) knows() (compared, not bool) {
 	return x.compares == "yes", x.compares == "no"
 }
 
-// TestComparedIsSaidOfWhatWasCompared tries every combination of facts that can be known about a request that changes
-// another client's key. If it is known that the request did not compare the key's owner, the explanation must say so;
-// otherwise, it must not. It may say that the owner was compared only if that is known.
+// TestComparedIsSaidOfWhatWasCompared checks explanations for every combination of facts that can be known about a
+// request that changes another client's key. The explanation must say that the key's owner was not compared if and only
+// if this is known. It may say that the owner was compared only if that is known.
 func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	known := []string{"yes", "no", "unknown"}
 	saidNot, said := 0, 0
@@ -91,8 +90,8 @@ func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	}
 }
 
-// check compares an explanation with what is known about the comparison. saidNot is 1 if the explanation says that the
-// owner was not compared, and said is 1 if it says that the owner was compared.
+// check compares an explanation with what is known. saidNot is 1 if the explanation says that the owner was not
+// compared, and said is 1 if it says that the owner was compared.
 func (x *trespassing) check(t *testing.T, story string) (saidNot, said int) {
 	t.Helper()
 	compared, not := x.knows()

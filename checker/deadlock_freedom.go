@@ -21,21 +21,21 @@ func init() {
 // deadlockFreedom checks that no client waits forever while no fault is active.
 //
 // A waiter is an acquire that has been called but has not returned. If it fails and the client calls it again within a
-// TTL, the wait continues. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
-// There is no progress if the lock has no holder. There is none either if each holder has crashed or is itself stuck
-// waiting for another lock, possibly in a cycle. A hold that is extended without limit, or whose key never expires,
+// TTL, the wait continues. A waiter is stuck while nobody is acquiring its lock and no holder of the lock is making
+// progress. There is no progress if nobody holds the lock, or if each holder has crashed or is itself stuck waiting for
+// another lock, possibly in a cycle. A hold that is extended without limit, or that has a key that never expires,
 // counts as progress only until it has lasted as long as the longest declared hold. If a holder leaves without
 // crashing, the waiter's time restarts at zero. If a holder crashes while it is stuck, the time keeps running.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
-// no fault may have been active that could affect any process involved. (If no client uses the resource, faults of the
-// resource or its links affect no client.) The law stays violated, whatever happens later. After a permanent fault,
-// such as a lost server, or a cut or a clock drift that never ends, the new state counts as normal.
+// no fault may have been active that could affect any process involved. (If no client uses the resource, faults in the
+// resource or its links do not affect any client.) The law stays violated, whatever happens later. After a permanent
+// fault, such as a lost server, or a cut or a clock drift that never ends, the new state counts as normal.
 //
 // The law holds only if the probe (history.Probe, which requests each lock at the end of a run) acquired every lock
 // after the last fault and nobody is left waiting. If there is no probe, some client must have acquired every lock, and
-// nobody may still hold one. If the run ended earlier, the law is undecided. The law needs the header's TTL, hold and
-// slack.
+// nobody may still be holding one. If the run ended earlier, the law is undecided. The law needs the header's TTL, hold
+// and slack.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -129,7 +129,7 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 }
 
 // calm says that no fault was active while a client was stuck. It mentions any exceptions: permanent faults, and faults
-// of a resource that no client used.
+// in a resource that no client used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -151,7 +151,7 @@ func (t *judge) calm(s *trace.Stuck) string {
 	return "no fault was under way except " + list(kinds)
 }
 
-// lasting describes a fault that has become the normal state because it is permanent. It returns "" for any other
+// lasting describes a fault that now counts as the normal state because it is permanent. It returns "" for any other
 // fault.
 func (t *judge) lasting(f *trace.Fault) string {
 	switch {
@@ -166,7 +166,7 @@ func (t *judge) lasting(f *trace.Fault) string {
 	return ""
 }
 
-// stuckCause finds what was blocking a waiter when it had waited for too long, and which process was responsible.
+// stuckCause finds what was blocking a waiter that had waited too long, and which process was responsible.
 func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about history.Process, why string, witness []int) {
 	a, ttl, fastest := &t.Asks[s.Root], t.History.Header.TTL, t.fastest(nil)
 	t.facts.far, t.facts.quick = ttl > 0 && fastest > ttl/6, 0 < fastest && fastest <= ttl/6
@@ -222,7 +222,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 }
 
 // dueText says when a key expires or should have expired. The key exists at the given moment. If it should already have
-// expired, dueText also names the fault of the server's clock that kept it alive.
+// expired, dueText also names the fault in the server's clock that kept it alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	switch {
 	case key.until == history.Never:
@@ -236,7 +236,7 @@ func (t *judge) dueText(key *standingKey, now moment) string {
 	return sentence("was due to expire at %v%s", key.until, t.faultText(f))
 }
 
-// circle describes a cycle of processes that wait for one another.
+// circle describes a cycle of processes that are waiting for one another.
 func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	if len(s.Cycle) == 1 {
 		c, held := &t.Asks[s.Cycle[0]], []int(nil)
@@ -271,7 +271,7 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 		t.faultText(gone...))
 }
 
-// lastBy returns the position of the last event that is not later than limit.
+// lastBy returns the position of the last event at or before limit.
 func (t *judge) lastBy(limit history.Time) int {
 	later := slices.IndexFunc(t.History.Events, func(e history.Event) bool { return e.Time > limit })
 	if later < 0 {
@@ -308,8 +308,8 @@ func (t *judge) isDown(server history.Process, at int) bool {
 	})
 }
 
-// crashedHolder returns the last grant of the lock before the given position. It returns nil unless the holder of that
-// grant crashed inside the critical section.
+// crashedHolder returns the lock's last grant before the given position. It returns nil unless that grant's holder
+// crashed inside the critical section.
 func (t *judge) crashedHolder(lock int32, at int) *trace.Grant {
 	grants := t.Locks[lock].Grants
 	for i := len(grants) - 1; i >= 0; i-- {

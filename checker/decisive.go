@@ -12,7 +12,7 @@ import (
 )
 
 // clash is a set of conflicting grants of one lock: two grants, or n+1 grants of a semaphore with n permits. It
-// contains one span of each grant, in the order of the history.
+// contains one span per grant, in history order.
 type clash struct {
 	law   Law
 	lock  int32
@@ -25,8 +25,8 @@ type clash struct {
 // milliseconds twice: when it sets the deadline and when it checks the deadline.
 const rounding = history.Time(2 * time.Millisecond)
 
-// record is what one server (or group of replicas) recorded about the keys of the two grants of a clash. The key that
-// was set first is the victim's. The record shows how this key disappeared before the other grant.
+// record is what one server (or replica group) recorded about the keys of a clash's two grants. The key that was set
+// first is the victim's. The record shows how it disappeared before the other grant.
 type record struct {
 	set       [2]int       // positions at which the keys of the two grants were set; -1 if there is none
 	victim    int          // index of the victim's grant, 0 or 1
@@ -35,8 +35,7 @@ type record struct {
 	undone    int          // position of the data loss that reset the key to an earlier deadline; -1 if there was none
 	promised  history.Time // deadline that the key had before that loss
 	shortened bool         // an extension had moved the deadline to an earlier time
-	// position at which the victim's member got the lower score that made it expire early; 0 if there is no such
-	// position
+	// position at which the victim's member got the lower score that made it expire early; 0 if it did not get one
 	lowered int
 	stood   history.Time // deadline that the key had when the other key was set
 	// position at which another attempt first set a key on the same server while the victim's key was there, or -1
@@ -46,8 +45,8 @@ type record struct {
 }
 
 // decide finds the cause of a clash of leases. It also returns one record for each server whose answer counted for both
-// grants, ordered by position; the last record reveals the cause. If the cause is established in another way, it
-// returns no records.
+// grants, ordered by position; the last record reveals the cause. If the cause is found in some other way, there are no
+// records.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
@@ -89,8 +88,8 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 	return nil
 }
 
-// records collects what each of the given servers (or groups of replicas) recorded about the keys of the two grants, up
-// to the later grant.
+// records collects what each of the given servers (or replica groups) recorded about the two grants' keys, up to the
+// later grant.
 func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
@@ -108,11 +107,11 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each server (or group of replicas), the two keys that the two grants depend on. A grant depends on
-// the last key that its attempt set before the grant or, for an extension, before the extension. Keys on servers whose
-// answers the client counted are preferred. If such a server has been replaced since, a key on any server of its group
-// counts. If another client passed its key on, the grant depends on that key. If the attempt later took an element out
-// of a list, the grant depends on that element, and not on a key.
+// restsOn finds, for each server (or replica group), the two keys that the two grants depend on. A grant depends on the
+// last key that its attempt set before the grant or, for an extension, before the extension. Keys on servers whose
+// answers the client counted are preferred. If such a server has been replaced since, a key on any server in its group
+// counts. If another client passed its key on, the grant depends on that key. If the attempt later removed an element
+// from a list, the grant depends on that element instead of a key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -162,8 +161,8 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 }
 
 // ownerOf returns the attempt that set the key that window s depends on. It can be an earlier attempt of the same
-// client, or an attempt of another client whose key this client joined. It is never the attempt of the other window. If
-// there is no such attempt, it is the attempt of s itself.
+// client, or an attempt of another client whose key this client joined. It is never the other window's attempt. If
+// there is no such attempt, it is s's own.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	not := t.Grants[other.Grant].Attempt
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
@@ -184,7 +183,7 @@ func (t *judge) holderOf(c *clash, r *record) history.Attempt {
 }
 
 // countedOn reports whether the client counted server p's answer when it got the lease s. A client that counts a
-// master's answer does not count its replica. A client that counts an answer of a service counts all its members.
+// master's answer does not count its replica. A client that counts an answer from a service counts all its members.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
 	return t.History.Header.OneService() || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
@@ -257,7 +256,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	}
 }
 
-// isLower reports whether a score of a sorted set is lower than another. Both must be numbers.
+// isLower reports whether one sorted-set score is lower than another. Both must be numbers.
 func isLower(score, than string) bool {
 	a, errA := strconv.ParseFloat(score, 64)
 	b, errB := strconv.ParseFloat(than, 64)
@@ -292,8 +291,8 @@ func (t *judge) judge(c *clash, r *record) {
 	}
 }
 
-// causeOfChange returns the cause of a violation that happened because a client's request changed another client's key.
-// It returns offence if the request was not permitted to change the key.
+// causeOfChange returns the cause of a violation in which a client's request changed another client's key. It returns
+// offence if the request was not allowed to change the key.
 func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	switch {
 	case !t.mayChange(c):
@@ -304,12 +303,12 @@ func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	return Cause{Kind: ValidityMiscounted}
 }
 
-// changeAt returns the change that the event at a position makes to an owner's key.
+// changeAt returns the change that the event at position at makes to owner's key.
 func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
 }
 
-// deposed reports whether the server of the event at position i had been replaced as the master of its group.
+// deposed reports whether the server of the event at position i had already been replaced as its group's master.
 func (t *judge) deposed(i int) bool {
 	p := t.History.Events[i].Process
 	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })
@@ -326,7 +325,7 @@ func (t *judge) lateTry(grant int32, gone int) string {
 	return ""
 }
 
-// neverTold reports whether a holder was told neither when its lease ends nor that it had lost the lock.
+// neverTold reports whether a holder was never told when its lease would end or that it had lost the lock.
 func (t *judge) neverTold(s *trace.Span) bool {
 	lease := t.History.Events[s.At].Grant
 	if !lease.Open || lease.Until == history.Never {
@@ -337,8 +336,8 @@ func (t *judge) neverTold(s *trace.Span) bool {
 }
 
 // causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows the cause.
-// Usually this is the record of the key's removal. But a crash or failover may have undone an extension of the key, so
-// that the key expired at its old deadline. In that case, the record of the lost extension shows the cause.
+// Usually this is the record of the key's removal. But if a crash or failover undid an extension of the key, so that
+// the key expired at its old deadline, it is the record of the lost extension.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {
@@ -389,16 +388,16 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	return r.gone, lossCause(gone.Why)
 }
 
-// inVain reports whether the event at position i extends a lease at a member that is no longer the leader of its
-// service. Such an extension does not change when the lease ends.
+// inVain reports whether the event at position i extends a lease at a member that is no longer its service's leader.
+// Such an extension does not change when the lease ends.
 func (t *judge) inVain(i int) bool {
 	over := t.takenOver(i)
 	return over >= 0 && t.History.Events[over].Process != t.History.Events[i].Process
 }
 
 // takenOver finds the last takeover before the keepalive at position i. In a takeover, a member of a service becomes
-// the new leader and takes over the leases. The history records this as an extension of each lease, without a request
-// from any client. takenOver returns the position of the takeover, or -1 if there was none or the event at i is not a
+// the new leader and takes over the leases. The history records this as an extension of each lease, without any client
+// request. takenOver returns the position of the takeover, or -1 if there was none or the event at i is not a
 // keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]
@@ -414,7 +413,7 @@ func (t *judge) takenOver(i int) int {
 }
 
 // prolongedByDeposed returns the position at which a replaced master or leader last extended the victim's key, before
-// the victim's lease was recorded. It returns -1 if none did.
+// the victim's lease was recorded. It returns -1 if that never happened.
 func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	span := r.victimSpan(c)
 	for i := span.At - 1; i > r.set[r.victim]; i-- {
@@ -454,7 +453,7 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 	return &c.first
 }
 
-// leaseFacts returns the facts that the decisive record of two overlapping leases shows in addition to the cause.
+// leaseFacts returns what the decisive record of two overlapping leases shows in addition to the cause.
 func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	if n := len(recorded); n > 0 {
 		r := &recorded[n-1]
@@ -480,35 +479,34 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	return f
 }
 
-// setsMember reports whether an event set a member of a key, such as the field of a hash.
+// setsMember reports whether an event set a member of a key, such as a hash field.
 func setsMember(e *history.Event) bool { return e.F == history.KeySet && e.Member != "" }
 
-// unnumbered reports whether a member's name does not end with a number, unlike that of a sequential znode.
+// unnumbered reports whether a member's name, unlike that of a sequential znode, does not end with a number.
 func unnumbered(member string) bool {
 	return member != "" && (member[len(member)-1] < '0' || member[len(member)-1] > '9')
 }
 
-// foundMember reports whether a key was set by a request that had looked up the same member of the key, such as the
-// field of a hash.
+// foundMember reports whether a key was set by a request that had looked up the same member of the key, such as a hash
+// field.
 func foundMember(e *history.Event) bool {
 	return setsMember(e) && e.Checked == history.CheckedValue
 }
 
-// deletedWhileAsking reports whether the event at index at says that a key was deleted by a client that was asking for
+// deletedWhileAsking reports whether the event at position at is the deletion of a key by a client that was requesting
 // the lock. Such a client deletes keys that it considers expired.
 func (t *judge) deletedWhileAsking(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.By != "" && t.AskedWhenSent(trace.Change{At: at, By: e.By})
 }
 
-// unrecorded reports whether the cause is unknown because the decisive record does not contain the reason for the key's
-// disappearance.
+// unrecorded reports whether the cause is unknown because the decisive record does not say why the key disappeared.
 func unrecorded(cause Cause, recorded []record) bool {
 	return cause.Kind == CauseNotRecorded && len(recorded) > 0
 }
 
-// subjectOf returns the process that the explanation of a clash is about: the process whose lease or key the decisive
-// record concerns or, if there are no records, a client that had no key.
+// subjectOf returns the process that the explanation of a clash is about. This is the process whose lease or key the
+// decisive record concerns. If there are no records, it is a client that had no key.
 func (t *judge) subjectOf(c *clash, recorded []record) history.Process {
 	if t.hasNoKeys(c.lock) {
 		return t.Grants[c.then.Grant].Process

@@ -7,14 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// expiredSession finds the faults that ended the session of the victim's key. Each of these faults alone would have
-// ended it.
+// expiredSession finds the faults that ended the session of the victim's key. Each of them alone would have ended it.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }
 
 // endingSession returns the faults that may have ended the session of the holder whose key disappeared at position
-// gone. If there are several such faults, it omits those that the session demonstrably survived (see survived).
+// gone. If there are several, it omits those that the session demonstrably survived (see survived).
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
 	for i := range t.History.Events[:gone] {
@@ -45,8 +44,8 @@ func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool 
 
 // cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. There are
 // two cases. Either the key disappeared before its own deadline, and no later than the end of the lease; or the session
-// had already ended when the key was set, so that the key's deadline had passed. cutShort finds no fault if the lease
-// had already ended when it was granted.
+// had already ended when the key was set, so the key's deadline had passed. If the lease had already ended when it was
+// granted, cutShort does not find any faults.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {

@@ -14,8 +14,8 @@ import (
 // TestEveryTwoOfThreeJudgesAgree compares three judges of mutual exclusion on every small history: the interval check,
 // porcupine, and the literal definition. porcupine judges all operations at once and also in the smallest parts. A
 // history is a sequence of calls, returns, losses and crashes of a few processes that request one lock. A loss or a
-// crash counts as an operation. Of histories that differ only in the names of the processes, the test tries one. The
-// outcomes of releases, and of acquires that were not granted, vary only in the rows that set outcomes.
+// crash counts as an operation. Of the histories that differ only in process names, the test tries one. The outcomes of
+// releases, and of acquires that were not granted, vary only in the rows that set outcomes.
 //
 // The test takes about half a minute on two cores, and several times as long with -race. Unless this is a full run, it
 // omits the larger rows, which take most of the time.
@@ -83,8 +83,8 @@ type enumeration struct {
 	ops              []linear.MutexOp
 	parts            linear.Parts
 	seen, violated   int
-	// divided is the number of histories that porcupine refuted by judging a part. unanswered is the number of
-	// histories for which it gave no answer when judging them in pieces.
+	// divided is how many histories porcupine refuted by judging a part. unanswered is how many it could not decide
+	// when judging them in pieces.
 	divided, unanswered int
 }
 
@@ -96,7 +96,7 @@ type walker struct {
 	asked, dead, reader bool
 }
 
-// walk judges the history so far if it has all its operations, and continues with every possible next event.
+// walk judges the history so far if all of its operations are there, and continues with every possible next event.
 func (e *enumeration) walk(left, used int) {
 	if left == 0 && e.each != nil {
 		e.seen++
@@ -138,7 +138,7 @@ func (e *enumeration) returns(i int, p walker, left, used int) {
 	}
 }
 
-// choose returns all outcomes if all are to be tried. Otherwise it returns one that depends on the history so far, so
+// choose returns all outcomes if all are to be tried. Otherwise, it returns one that depends on the history so far, so
 // that each outcome occurs in some history.
 func (e *enumeration) choose(all ...history.Type) []history.Type {
 	if e.outcomes {
@@ -156,7 +156,7 @@ func (e *enumeration) calls(i int, p walker, left, used int) {
 			e.then(i, next, history.Invoke, history.Acquire, left-1, used)
 		}
 	}
-	// a release is also possible after an attempt that was not granted (as a clean-up), and after another release
+	// a release is also possible after an attempt that was not granted (as a cleanup), and after another release
 	if p.asked {
 		next := p
 		next.calling, next.holding = history.Release, false
@@ -227,14 +227,14 @@ func (e *enumeration) judge() {
 	}
 }
 
-// ask calls porcupine for the sections, divided into parts. least is the minimum number of sections in a part. most is
+// ask asks porcupine about the sections, divided into parts. least is the minimum number of sections in a part. most is
 // the maximum number of sections in one call to porcupine.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
 	e.parts.Least, e.parts.Most, e.parts.Steps, e.parts.Permits = least, most, 1<<20, e.trace.Permits()
 	return e.parts.Mutex(e.ops)
 }
 
-// askInParts calls porcupine for the sections, first divided into the smallest possible parts, then into pieces of at
+// askInParts asks porcupine about the sections, first divided into the smallest possible parts, then into pieces of at
 // most two sections.
 func (e *enumeration) askInParts(whole linear.Answer) {
 	answer, refuted := e.ask(1, len(e.ops))
@@ -255,9 +255,9 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	}
 }
 
-// overlapsByDefinition applies the definition literally. A section lasts from the ok of its acquire until its process
-// calls release, learns that it lost the lock, or crashes, whichever comes first. Two sections overlap if they share an
-// instant and at least one of them is exclusive. overlapsByDefinition returns all overlapping pairs, ordered by the
+// overlapsByDefinition applies the definition literally. A section lasts from its acquire's ok until its process calls
+// release, learns that it has lost the lock, or crashes, whichever comes first. Two sections overlap if they share an
+// instant and at least one of them is exclusive. overlapsByDefinition returns all overlapping pairs, sorted by the
 // later acquire and then by the earlier one.
 //
 // If a crash was noticed late, the process may have left its section at any time since it was last known to be alive,
@@ -265,11 +265,10 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 //
 // With several permits, it returns at most one group of overlapping sections for each section. The group consists of
 // the section itself and as many earlier sections as there are permits. If there are several such groups, it is the
-// first.
+// first one.
 func overlapsByDefinition(events []history.Event, permits int) (groups [][]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
-	// ways returns the first and the last time of section i, counted in events, for every way in which it may have
-	// ended
+	// ways returns the first and last time of section i, counted in events, for every way in which it may have ended
 	ways := func(i int) (all [][2]history.Time) {
 		end, alive, call := history.Never, history.Never, history.Time(0)
 		for j := range events {

@@ -13,21 +13,21 @@ import (
 type LockEvidence struct {
 	Lock history.Lock
 	// Mutex is porcupine's verdict on the critical sections. If porcupine refutes some of the sections, Mutex covers
-	// only these; otherwise it covers all. Mutex is nil if porcupine reached no verdict, or if there are too many
+	// only these; otherwise it covers all. Mutex is nil if porcupine did not reach a verdict, or if there are too many
 	// sections to check at once.
 	Mutex *linear.Evidence
 	// Data is porcupine's verdict on the clients' read-modify-writes of the data that the lock guards. It is nil if
-	// porcupine reached no verdict, or if there are too many read-modify-writes to check at once.
+	// porcupine did not reach a verdict, or if there are too many read-modify-writes to check at once.
 	Data *linear.Evidence
 }
 
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence has porcupine check the locks of h, and returns the data needed to draw diagrams of the results. The
-// argument most limits the number of locks. Evidence chooses the preferred locks first, then locks whose sections are
-// refuted, and returns them in the order of the header. The result left is the number of other locks for which a
-// diagram could be drawn. Evidence takes far longer than Check and is meant for reports.
+// Evidence has porcupine check h's locks, and returns the data needed to draw diagrams of the results. most limits how
+// many locks are drawn. Evidence chooses the preferred locks first, then locks with refuted sections, and returns them
+// in the order of the header. left is the number of other locks for which a diagram could be drawn. Evidence takes far
+// longer than Check and is meant for reports.
 func Evidence(h *history.History, most int, preferred ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -65,13 +65,13 @@ func Evidence(h *history.History, most int, preferred ...history.Lock) (all []Lo
 	return all, left
 }
 
-// drawable reports whether a diagram of the updates can be drawn: there are some, but not too many.
+// drawable reports whether a diagram of the updates can be drawn, that is, whether there are any, but not too many.
 func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }
 
-// worthDrawing chooses at most the given number of locks to draw, in the order of preference that Evidence documents.
-// It returns their indexes in ascending order, and the number of locks that it left out.
+// worthDrawing chooses at most the given number of locks to draw, in the order of preference documented at Evidence. It
+// returns their indexes in ascending order, and the number of locks left out.
 func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []history.Lock) (chosen []int, left int) {
 	var byRank [3][]int
 	for n := range t.Locks {
@@ -94,7 +94,7 @@ func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []histor
 }
 
 // answered returns the operations that illustrate porcupine's verdict on lock l, and whether that verdict is a
-// refutation. It returns no operations if porcupine reached no verdict.
+// refutation. If porcupine did not reach a verdict, it does not return any operations.
 func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {
 		return nil, false

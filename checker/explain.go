@@ -12,7 +12,7 @@ import (
 
 func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// count returns a number with its noun in the singular or plural: "1 client", "2 clients".
+// count returns a number and its noun in the singular or plural: "1 client", "2 clients".
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -28,8 +28,8 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// mostBreaches is the maximum number of breaches (overlaps of one lock, or stuck waiters) whose causes are examined.
-// Each examination may require another pass over the history.
+// mostBreaches is the maximum number of breaches (overlaps in one lock, or stuck waiters) that are examined for their
+// causes. Each examination may require another pass over the history.
 const mostBreaches = 100
 
 // examined notes in the explanation, if more is true, that only the first breaches were examined.
@@ -39,8 +39,8 @@ func (f *Finding) examined(more bool) {
 	}
 }
 
-// breach begins the report of a violation of f's law at the given position. It returns the finding to fill in: f itself
-// or, if f already reports a violation, a new element of f.Further. It returns nil if f already has a breach with this
+// breach begins to report a violation of f's law at the given position. It returns the finding to fill in: f itself or,
+// if f already reports a violation, a new element of f.Further. It returns nil if f already has a breach with this
 // cause, or if the checker was asked to explain only another breach (t.only).
 func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
 	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
@@ -61,7 +61,7 @@ func (f *Finding) isSame(o *Finding) bool {
 	return f.At == o.At && f.Lock == o.Lock && slices.Equal(f.Holders, o.Holders)
 }
 
-// violated fills in the cause and the explanation of a violation. The witness is a list of positions, which may contain
+// violated fills in a violation's cause and explanation. The witness is a list of positions, which may contain
 // duplicates, -1 and Open.
 func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	f.Outcome, f.Cause, f.Explanation = Violated, cause, story+t.neededStory()
@@ -126,8 +126,8 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was still inside after its lease had ended. If the holder lost the lock early and
-// was told so, the loss is passed as on, which is otherwise nil.
+// overstayStory explains why a holder was still inside after its lease had ended. If the holder was told that it had
+// lost the lock early, on is that loss; otherwise it is nil.
 func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
@@ -233,8 +233,8 @@ func (t *judge) spell(f *trace.Fault) string {
 	}
 }
 
-// wholeLease returns the beginning and the end of the lease that contains a window of a grant. A lease can consist of
-// several windows, since each extension begins a new one.
+// wholeLease returns the beginning and end of the lease that contains a grant's window. A lease can consist of several
+// windows, since each extension begins a new one.
 func (t *judge) wholeLease(of *trace.Span, lock int32) (from, to history.Time) {
 	from, to = history.Time(of.From), history.Time(of.To)
 	windows := t.Locks[lock].Windows
@@ -251,7 +251,7 @@ func (t *judge) wholeLease(of *trace.Span, lock int32) (from, to history.Time) {
 	return from, to
 }
 
-// leaseStory describes two leases that overlapped, and the records of every server that both grants counted.
+// leaseStory describes two leases that overlapped, and the records from every server that both grants counted.
 func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	a, b := c.first, c.then
 	if b.From < a.From { // order them by the time of their grants
@@ -300,7 +300,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 // noKeys explains why a lock without keys does not exclude anyone.
 const noKeys = " No server had a key of that lock at any time."
 
-// hasNoKeys reports whether no server ever had a key of the lock. It returns true only if all requests were recorded.
+// hasNoKeys reports whether no server ever had a key for the lock. It returns true only if all requests were recorded.
 func (t *judge) hasNoKeys(lock int32) bool {
 	return t.History.Header.Asked != nil && !slices.ContainsFunc(t.Keys, func(at int32) bool {
 		e := &t.History.Events[at]
@@ -308,8 +308,8 @@ func (t *judge) hasNoKeys(lock int32) bool {
 	})
 }
 
-// serversStory describes the record of each server, the decisive one first. If a lease was miscounted, it also names
-// the servers on which the lease's key had already expired.
+// serversStory describes each server's record, the decisive one first. If a lease was miscounted, it also names the
+// servers where the lease's key had already expired.
 func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	last := &records[len(records)-1]
 	s.WriteString(sentence(" The reason: %s.", t.recordStory(c, last)))

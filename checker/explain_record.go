@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// recordStory describes what one server recorded about the keys of two grants that clash, as a clause without a final
+// recordStory describes what one server recorded about the keys of two clashing grants, as a clause without a final
 // period.
 func (t *judge) recordStory(c *clash, r *record) string {
 	span := r.victimSpan(c)
@@ -99,7 +99,7 @@ func (t *judge) earlyStory(r *record, key string) string {
 		t.clockStory(r, e.Process, r.due-e.Time))
 }
 
-// twiceStory describes how one server granted the lock twice, as its keys or list elements show.
+// twiceStory describes how one server granted the lock twice, according to its keys or list elements.
 func (t *judge) twiceStory(c *clash, r *record, key string) string {
 	first, second := &t.History.Events[r.set[r.victim]], &t.History.Events[r.at]
 	if r.set[0] == r.set[1] {
@@ -128,8 +128,8 @@ func (t *judge) earlyReturnStory(r *record) string {
 	return ""
 }
 
-// earlyReturn returns the position at which a client put an element back into a list before it released the lock.
-// Because of this, the second grant of the record could take the element. earlyReturn returns -1 if no client did so.
+// earlyReturn returns the position at which a client put an element back into a list before it released the lock, so
+// that the second grant of the record could take the element. It returns -1 if no client did so.
 func (t *judge) earlyReturn(r *record) int {
 	if r.at < 0 || r.cause.Kind != GrantedTwice {
 		return -1
@@ -146,7 +146,7 @@ func (t *judge) earlyReturn(r *record) int {
 	return set
 }
 
-// miscountedStory describes a key that expired on time although its holder relied on it for longer.
+// miscountedStory describes a key that expired on time while its holder still relied on it.
 func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, lease := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant
@@ -182,8 +182,7 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 		t.faultText(t.miscounted(c, r)...))
 }
 
-// keptLast returns the position at which the owner of the victim's key last set or extended the key before position
-// r.at.
+// keptLast returns the last position before r.at at which the owner of the victim's key set or extended the key.
 func (t *judge) keptLast(r *record) int {
 	set := r.set[r.victim]
 	return max(t.LastKept(t.changeAt(r.at, t.History.Events[set].Of)), set)
@@ -244,7 +243,7 @@ func (t *judge) removedStory(key string, at, set int) string {
 		watchedStory(e), t.faultText(t.strayBlame(at, set).faults...))
 }
 
-// watchedStory says that a client watched the key before changing it, but made the change outside of a transaction. It
+// watchedStory says that a client watched the key before it changed it, but changed it outside of a transaction. It
 // returns "" if the client did not watch the key.
 func watchedStory(e *history.Event) string {
 	if e.Checked != history.CheckedWatched {
@@ -293,9 +292,9 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 		e.Time, went, why, t.faultText(downs...))
 }
 
-// downAt lists the faults that took a server down before the given position, at which the server is recorded to have
-// come back without some of its data. It omits faults that had ended earlier, since a loss is recorded when the server
-// comes back.
+// downAt lists the faults that took down a server which, according to the record at the given position, came back
+// without some of its data. It omits faults that had ended earlier, since a loss is recorded when the server comes
+// back.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
@@ -309,7 +308,7 @@ func (t *judge) downAt(at int) []*trace.Fault {
 	return downs
 }
 
-// lostPart names what was lost: the key, or only an extension of it.
+// lostPart says what was lost: the key, or only an extension of it.
 func (t *judge) lostPart(key string, r *record) string {
 	if r.at == r.undone {
 		return "the extension of " + key
@@ -324,9 +323,9 @@ func (t *judge) undoneStory(r *record) string {
 	return sentence(", so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
-// clockStory names the faults that set the clock of a process ahead while the victim's key existed. The key ended too
-// early by the given amount. If all of these faults together do not explain that amount, clockStory names only the last
-// one.
+// clockStory names the faults that set a process's clock ahead while the victim's key existed, so that the key ended
+// too early. early is the time that must be explained. If all of these faults together do not explain it, clockStory
+// names only the last one.
 func (t *judge) clockStory(r *record, whose history.Process, early history.Time) string {
 	set := r.set[r.victim]
 	clocks := t.suspectsIn(-1, r.at+1, func(f *trace.Fault) bool {
@@ -350,8 +349,7 @@ func (t *judge) clockStory(r *record, whose history.Process, early history.Time)
 	return t.faultText(clocks[len(clocks)-1])
 }
 
-// faultText returns the names of faults in parentheses, for use as reasons in a sentence. It returns "" if there are no
-// faults.
+// faultText lists faults in parentheses, as the reason for what a sentence says. It returns "" if there are none.
 func (t *judge) faultText(faults ...*trace.Fault) string {
 	var lines []string
 	for _, f := range faults {

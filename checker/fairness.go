@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Fairness is the law that applies to locks that promise an order, such as a queue of clients.
+// Fairness is the law for locks that promise an order, such as a queue of clients.
 const Fairness Law = "fairness"
 
 func init() {
@@ -22,17 +22,16 @@ func init() {
 }
 
 // fairness checks that clients get a lock in the order in which they ask for it. The header's Order gives the promised
-// order, the slack, and the turn. The turn is the longest time for which a waiting client may be kept from a lock that
-// is free.
+// order, the slack, and the turn. The turn is the longest time that a waiting client may be kept from a free lock.
 //
 // A client is overtaken if another client asks later, by more than the slack, and is granted the lock while the first
 // one is still waiting. Each acquire has its own place in the queue: a client that gives up loses its place. Overtaking
-// is excused if a fault may have affected the overtaken client while it waited, or within a turn before it asked. A
-// fault that affects only other clients and the resource is no excuse. An acquire is not overtaken if it gave up within
-// the slack after the other client's grant, or if its own grant was decided earlier.
+// is excused if a fault may have affected the overtaken client while it was waiting, or within a turn before it asked.
+// A fault that affects only other clients and the resource is no excuse. An acquire is not overtaken if it gave up
+// within the slack after the other client's grant, or if its own grant was decided earlier.
 //
 // A lock is left free if a client waits for longer than a turn while nobody holds the lock or is granted it, and no
-// fault is active. As in deadlock-freedom, a client that gives up and asks again within a TTL continues to wait, and a
+// fault is active. As in deadlock-freedom, a client that gives up and asks again within a TTL is still waiting, and a
 // permanent fault counts as the normal state. A client that a permanent fault may affect does not count as waiting,
 // since it may be cut off permanently.
 //
@@ -156,8 +155,8 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	found.About = about
 }
 
-// keptByItsHolder returns the key of a lock whose holder has left the section but still extends the key. It returns nil
-// if there is no such key.
+// keptByItsHolder returns the key of a lock if the holder has left the section but is still extending the key, or nil
+// otherwise.
 func (t *judge) keptByItsHolder(lock int32, now moment) *abandonedKey {
 	x := t.abandoned(lock, t.standing(lock, now.at), now)
 	if x == nil || x.detail != KeptProlonged || x.left == trace.Open {
@@ -170,10 +169,10 @@ func (t *judge) keptByItsHolder(lock int32, now moment) *abandonedKey {
 }
 
 // abandonedPlace looks for a client that has left its place in the queue ahead of a waiter. This client called its
-// acquire before the waiter, but gave up or crashed by position at. The place must still block the queue: since the
-// client left, nobody who asked later than that client may have been granted the lock. If waiting clients must renew
-// their places, an abandoned place expires after Order.Turn. A place that has expired by the given time does not
-// explain the wait. abandonedPlace returns the first such acquire, or nil.
+// acquire before the waiter, but gave up or crashed by position at. Its place must still be blocking the queue: since
+// it left, nobody who asked later may have been granted the lock. If waiting clients must renew their places, an
+// abandoned place expires after Order.Turn. A place that has expired by the given time does not explain the wait.
+// abandonedPlace returns the first such acquire, or nil.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestEveryOrderIsJudgedAsWritten compares the checker with the literal implementation of the law of fairness (package
+// TestEveryOrderIsJudgedAsWritten compares the checker with the literal implementation of the fairness law (package
 // slow) on every small history of one lock. In these histories, a few processes request the lock, are granted it, give
 // up, leave and crash, in all possible orders. The last cases use even smaller histories, and add one fault to each, at
 // every position and with every duration.
@@ -89,7 +89,7 @@ func (b *bothReadings) judge(h *history.History) {
 }
 
 // withFault inserts a fault into a history, from the first given position to the second. If the second is after the
-// last event, the fault has no end.
+// last event, the fault never ends.
 func withFault(events []history.Event, f *history.Fault, from, to int) []history.Event {
 	strike := history.Event{Process: history.Nemesis, Type: history.Invoke, F: history.Pause, Value: "a fault",
 		Fault: f}

@@ -20,13 +20,13 @@ func init() {
 }
 
 // faultTolerance checks that an acquire and its release succeed within the bound. It judges them only while a quorum of
-// servers is up and reachable, the client is not paused, and nobody held or requested the lock within the last TTL.
+// servers is up and reachable, the client is not paused, and nobody has held or requested the lock within the last TTL.
 //
-// An acquire is judged if the following conditions hold from its call to its return or to the bound, whichever comes
+// An acquire is judged if the following conditions hold from its call until its return or the bound, whichever comes
 // first:
-//   - A quorum of servers was up, unpaused and not slowed throughout. No link between these servers and the client was
-//     cut, delayed or faulty. The client itself was up and unpaused and kept its session.
-//   - Keys of other attempts did not block so many servers that no quorum was left.
+//   - A quorum of servers was up, unpaused and not slowed the whole time. No link between these servers and the client
+//     was cut, delayed or faulty. The client itself was up and unpaused and kept its session.
+//   - Other attempts' keys did not block so many servers that no quorum was left.
 //   - From one TTL before the call, nobody else requested or held the lock. The client's own earlier holds count too,
 //     unless their releases returned ok and no fault has been active since. Otherwise, a hold may have left keys
 //     behind.
@@ -38,11 +38,12 @@ func init() {
 // group of replicas counts as one server, which is up while all its members are up and can reach each other. If there
 // are fewer groups than the quorum, the groups form one service, and each member counts. A clock fault is no excuse.
 //
-// A release without effect (see trace.Handback) also breaks the law, whatever it returned and whoever else requested
-// the lock. The only excuse is a fault, at some time since the call to acquire, that could have prevented the release.
+// A release that had no effect (see trace.Handback) also breaks the law, whatever it returned and whoever else
+// requested the lock. The only excuse is a fault, at some time since the call to acquire, that could have prevented the
+// release.
 //
-// The law needs the header's servers, quorum and bound. To find releases without effect, it also needs the servers'
-// records of keys.
+// The law needs the header's servers, quorum and bound. To find releases that had no effect, it also needs the servers'
+// key records.
 func (t *judge) faultTolerance(f *Finding) {
 	h := &t.History.Header
 	if !h.StatesQuorum() || h.Bound <= 0 {
@@ -87,8 +88,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound.String() + ".")
 }
 
-// judgeRelease judges the release that follows acquire n, and reports whether there was a release to judge. The acquire
-// must have been judged; acquired is the position at which it ended.
+// judgeRelease judges the release that follows acquire n, and reports whether there was one to judge. The acquire must
+// have been judged; acquired is the position at which it ended.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]
@@ -126,7 +127,7 @@ func (t *judge) countedReachable(g *trace.Grant) bool {
 		func(s history.Process) bool { return slices.Contains(t.Reach.Gone.Away, s) }))
 }
 
-// judgedUntil returns the position up to which the conditions of an operation must hold: its return, or the last event
+// judgedUntil returns the position up to which an operation's conditions must hold: its return, or the last event
 // within its bound. It returns -1 if the history ends before that.
 func (t *judge) judgedUntil(call, ret int) int {
 	due := t.Time(call) + t.History.Header.Bound
@@ -144,7 +145,7 @@ func (t *judge) late(call, ret int, outcome history.Type) bool {
 	return ret == trace.Open || outcome != history.OK || t.Time(ret)-t.Time(call) > t.History.Header.Bound
 }
 
-// slowStory reports an acquire or a release that did not succeed within the bound.
+// slowStory reports an acquire or release that did not succeed within the bound.
 func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int, outcome history.Type) {
 	end, cause := t.judgedUntil(call, ret), Cause{Kind: TooSlow}
 	answered := !t.late(call, ret, history.OK)
@@ -197,10 +198,10 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	b.violated(t, cause, story, w)
 }
 
-// ownKey finds a key that was set by an earlier request of an acquire and now blocks the same acquire. Such a key is
-// still present at position end. The client must have sent another request after setting it, without being granted the
-// lock. If there are several independent servers, the other request may have gone to a different server, so it counts
-// only if it set a key on the same server. ownKey returns nil if there is no such key.
+// ownKey finds a key that was set by an earlier request from an acquire and is now blocking that same acquire. Such a
+// key is still present at position end. The client must have sent another request after setting it, without being
+// granted the lock. If there are several independent servers, the other request may have gone to a different one, so it
+// counts only if it set a key on the same server. ownKey returns nil if there is no such key.
 func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	keys, due := t.standing(a.Lock, end+1), t.Time(a.Call)+t.History.Header.Bound
 	if a.Ret != trace.Open {
@@ -221,7 +222,7 @@ func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	return nil
 }
 
-// outcomeText describes the outcome of an operation that did not succeed within the bound.
+// outcomeText describes what happened to an operation that did not succeed within the bound.
 func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) string {
 	if ret == trace.Open {
 		return "had not returned when the run ended"
@@ -245,8 +246,7 @@ func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) st
 	return how
 }
 
-// keyAt returns the position of the last record about a grant's key that precedes the given position, or -1 if there is
-// none.
+// keyAt returns the position of the last record about a grant's key before the given position, or -1 if there is none.
 func (t *judge) keyAt(g *trace.Grant, before int) int {
 	for _, at := range slices.Backward(t.Keys) {
 		if e := &t.History.Events[at]; int(at) < before && e.Lock == t.Locks[g.Lock].Name && e.Of == g.Attempt {
@@ -256,8 +256,8 @@ func (t *judge) keyAt(g *trace.Grant, before int) int {
 	return -1
 }
 
-// refusedStory describes what the last record of a key shows about a refused release. It also stores in t.facts whether
-// the key still existed, since the remedy depends on it.
+// refusedStory describes what the last record of a key shows about a refused release. It also notes in t.facts whether
+// the key still existed, since the remedy depends on that.
 func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	if key < 0 {
 		return ""
@@ -274,7 +274,7 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
-// hurrying returns the last clock fault that may have made the key of grant g expire too early on a server. gone is the
+// hurrying returns the last clock fault that may have made grant g's key expire too early on a server. gone is the
 // position at which the key expired. hurrying returns nil if the key did not expire early, or if no clock fault has
 // been active on the server since the key was set.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
@@ -288,17 +288,17 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 }
 
 // asksOn reports whether a client is known to have kept requesting a lock that was free. The client must have sent a
-// request in the second half of the bound, which is the time that an acquire may take. No server may have had a key of
-// the lock between the call to acquire and position end.
+// request in the second half of the bound, which is how long an acquire may take. No server may have had a key of the
+// lock between the call to acquire and position end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest returns the shortest time in which any other acquire got a lock. If no other acquire got one, it returns the
-// shortest time from a call until a key was set. If a client retried before any key was set, the time is measured from
-// its first try, because that may have set the key. fastest returns Never if the servers recorded their keys but set
-// none, and 0 if nothing is known.
+// fastest returns the shortest time in which any other acquire got a lock. If none did, it returns the shortest time
+// from a call until a key was set. If a client retried before any key was set, that time is measured from its first
+// try, which may be the one that set the key. fastest returns Never if the servers recorded their keys but set none,
+// and 0 if nothing is known.
 func (t *judge) fastest(except *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {
@@ -335,8 +335,8 @@ func (t *judge) fastest(except *trace.Ask) history.Time {
 }
 
 // firstCall returns the position of the first call to acquire that may have set the key recorded at position set. This
-// is the client's first call for the lock since its previous key was set, or its very first call if it set no key
-// before.
+// is the client's first call for the lock since its previous key was set, or its very first call if it had not set a
+// key before.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
 	first, after := of.Call, -1 // position at which the previous key was set
 	for _, at := range t.Keys {
@@ -355,7 +355,7 @@ func (t *judge) firstCall(of *trace.Ask, set int) int {
 	return first
 }
 
-// quorumText names the servers of a smallest quorum that was available.
+// quorumText names the servers in a smallest possible quorum that was available.
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {

@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grantedTwice completes a record if the two grants do not each have a key of their own: if both took elements out of a
-// list, or if both depend on the same key.
+// grantedTwice completes the record of two grants that do not each have their own key: both took elements out of a
+// list, or both depend on the same key.
 func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	if r.set[0] < 0 && r.set[1] < 0 {
 		t.tookTwo(c, u, r)
@@ -21,7 +21,7 @@ func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	}
 }
 
-// tookTwo completes a record if both grants depend on elements that were taken out of a list.
+// tookTwo completes a record if each grant depends on an element that its attempt took out of a list.
 func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	took := [2]int{t.lastTaken(&c.first, u), t.lastTaken(&c.then, u)}
 	if min(took[0], took[1]) < 0 {
@@ -33,8 +33,8 @@ func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	}
 }
 
-// lastTaken returns the position at which the attempt of window s last took a key of the lock from server u (or its
-// group of replicas) before the window. It returns -1 if the attempt took none.
+// lastTaken returns the last position before window s at which its attempt took one of the lock's keys from server u
+// (or its group of replicas). It returns -1 if the attempt did not take any.
 func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	g := &t.Grants[s.Grant]
 	if g.Attempt == "" {
@@ -43,8 +43,8 @@ func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
 }
 
-// shareKey reports whether two grants of one client depend on the same key: the attempt of one grant set the key, and
-// the key still existed at the time of the other grant. If so, shareKey completes the record.
+// shareKey reports whether two of a client's grants depend on the same key: one grant's attempt set the key, and it
+// still existed at the time of the other grant. If so, shareKey completes the record.
 func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	set, s := r.set[0], &c.then
 	if set < 0 {
@@ -65,8 +65,8 @@ func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	return stands
 }
 
-// coexists reports whether the victim's key was still there when the other key was set, so that both existed at once.
-// This is normal for a service with one replicated log, where clients that wait have keys, too.
+// coexists reports whether the victim's key still existed when the other key was set on the same server. It returns
+// false for a service with one replicated log, where this is normal, because waiting clients have keys, too.
 func (t *judge) coexists(r *record) bool {
 	victim, other, h := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]], &t.History.Header
 	if h.OneService() || h.Service.Kind().OneLog {

@@ -9,7 +9,7 @@ import (
 )
 
 // afterRelease lists events that may happen after client-1 has called its release. Each event happens one second after
-// the previous one, unless its field late gives another number of seconds.
+// the previous one, unless its late field gives another number of seconds.
 var afterRelease = []history.Event{
 	{Process: "client-1", Type: history.OK, F: history.Release, Attempt: "client-1/1"},
 	{Process: "client-1", Type: history.Fail, F: history.Release, Attempt: "client-1/1"},
@@ -45,7 +45,7 @@ var topologies = []history.Header{
 }
 
 // TestReleasesWithoutEffectAsWritten enumerates what can follow a release. The checker and the literal implementation
-// of the law (package slow) must find the same releases without effect.
+// of the law (package slow) must find the same releases that had no effect.
 func TestReleasesWithoutEffectAsWritten(t *testing.T) {
 	depth, seen := testkit.Size(2, 3, 4), map[string]int{}
 	var c Checker

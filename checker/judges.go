@@ -7,24 +7,24 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Judges lists the judges that decided mutual exclusion, with each judge's answer about the critical sections. It is
-// zero if there was nothing to judge. It is also zero in findings about other laws, because each of them has only one
-// judge.
+// Judges lists the judges that decided mutual exclusion, along with their answers about the critical sections. It is
+// zero if there was nothing to judge. It is also zero in findings about other laws, because those laws have only one
+// judge each.
 type Judges struct {
 	Porcupine Answer // answer of the linearizability checker, which models a mutex that is owned by a section
 	Interval  Answer // answer of the interval check, which looks at the sections as time spans
 }
 
-// Answer is what a judge says about the critical sections of a history.
+// Answer is what a judge says about a history's critical sections.
 type Answer uint8
 
-// The answers of a judge. The zero Answer never means that the law holds.
+// A judge's answers. The zero Answer never means that the law holds.
 const (
 	NotAsked        Answer = iota
 	NotAskedClocks         // the history states a clock error, but porcupine assumes exact times
 	NotAskedTooMany        // a part has more sections than porcupine can be asked about at once
 	Unfinished             // porcupine ran out of steps
-	// returned only by the interval check: the answer depends on something that the history does not record exactly
+	// given only by the interval check: the answer depends on something that the history does not record exactly
 	Open
 	Allowed // no two sections of one lock overlap, except shared ones
 	Refuted // two sections of one lock overlap
@@ -79,10 +79,10 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges obtains the answers of both judges for every lock, and stores them in t.answers. If the judges disagree
-// about a lock, it returns their answers about that lock. If they agree and sections overlap, it returns the answers
-// about the lock with the first overlap in the history. If no sections overlap, it returns porcupine's first answer
-// that is not Allowed.
+// bothJudges gets both judges' answers for every lock, and stores them in t.answers. If the judges disagree about a
+// lock, it returns their answers about that lock. If they agree and sections overlap, it returns the answers about the
+// lock with the first overlap in the history. If no sections overlap, it returns porcupine's first answer that is not
+// Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew(t.Permits())
 	t.answers = t.answers[:0]
@@ -131,14 +131,14 @@ func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
 	return answer
 }
 
-// answers maps the answers of package linear to the answers of this package.
+// answers maps package linear's answers to this package's answers.
 var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMany: NotAskedTooMany,
 	linear.Linearizable: Allowed, linear.Refuted: Refuted}
 
-// differ reports whether both judges have an answer and the answers differ.
+// differ reports whether both judges have given an answer and the answers differ.
 func (j Judges) differ() bool { return j.Porcupine >= Allowed && j.Porcupine != j.Interval }
 
-// open returns the answers of the judges with the interval check's answer changed to Open. It is for a finding that is
+// open returns the judges' answers with the interval check's answer changed to Open. It is used when a finding is
 // undecided because the clocks are inexact.
 func (j Judges) open() Judges {
 	if j.Interval != NotAsked {
@@ -148,8 +148,8 @@ func (j Judges) open() Judges {
 }
 
 // appendMutexOps appends the operations for porcupine. Each successful acquire becomes an enter operation, from its
-// call to its return. Each section that ended becomes a leave operation, which begins at the earliest possible end of
-// the section. It lasts until the release returns, or forever if the release did not return.
+// call to its return. Each section that ended becomes a leave operation, which begins at the earliest time at which the
+// section may have ended. It lasts until the release returns, or forever if the release did not return.
 func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
 	for s, n := range l.Grants {
 		g := &t.Grants[n]

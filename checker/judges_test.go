@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestTheVerdictSaysWhoJudged replaces porcupine's answers. If porcupine has no answer, the interval check judges
+// TestTheVerdictSaysWhoJudged replaces porcupine's answers. If porcupine does not answer, the interval check judges
 // alone, and the verdict says so. If porcupine's answer is the opposite, the law is undecided.
 func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	const overlap = `
@@ -142,9 +142,9 @@ func inTurn(n int, together bool) *history.History {
 	return h
 }
 
-// TestPorcupineIsAskedInParts uses more sections than one call to porcupine can check. If nobody is inside at some
-// instants, the sections are divided there, and both judges judge them. If there are no such instants, only the
-// interval check judges.
+// TestPorcupineIsAskedInParts uses more sections than one call to porcupine can check. If there are instants when
+// nobody is inside, the sections are divided there, and both judges judge them. If there aren't, only the interval
+// check judges.
 func TestPorcupineIsAskedInParts(t *testing.T) {
 	const n = linear.MaxSections
 	late := func(h *history.History) *history.History { // two more sections, which overlap
@@ -154,7 +154,7 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 		}
 		return h
 	}
-	// the cases that are tried by default; each of the others takes a second
+	// the cases tried by default; each of the others takes a second
 	everyday := []string{"one more that overlaps"}
 	overlapping := inTurn(n+1, true) // a writer's section overlaps those of the readers
 	overlapping.Events[1].Shared = false
@@ -187,7 +187,7 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 }
 
 // TestOwnershipIsBrokenWhereACauseSaysSo checks that ownership is broken if another client removed a key without
-// checking its owner, whatever other law is broken too.
+// checking its owner, no matter what other law is broken too.
 func TestOwnershipIsBrokenWhereACauseSaysSo(t *testing.T) {
 	var c Checker
 	seen := 0

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// keyless reports whether a client was told that it had the lock although it had no key. It returns true only if the
-// servers record keys of the lock and, at that moment, no server had a key of this client, no server had set a key for
-// the attempt, and no other client had passed its key to this client. A left-over key of an earlier hold does not count
-// as a key. If the grant counted servers, keyless returns false, except in a replicated service, whose members answer
-// as one.
+// keyless reports whether a client was told that it had the lock although it did not have a key. It returns true only
+// if the servers record the lock's keys and, at that moment, no server had a key for this client, no server had set a
+// key for the attempt, and no other client had passed its key to this client. A left-over key from an earlier hold does
+// not count as a key. If the grant counted servers, keyless returns false, except in a replicated service, whose
+// members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.counted(s)) > 0 && !t.History.Header.OneService() {
@@ -24,8 +24,8 @@ func (t *judge) keyless(s *trace.Span) bool {
 
 // keysOf lists the keys that a client has when it is told that it has the lock. For each key, it returns the position
 // at which the key was set. In a service with one replicated log, only keys that already exist when the acquire is
-// called count. own reports whether the attempt itself has set one of the keys. recorded reports whether the servers
-// record keys of the lock at all.
+// called count. own reports whether the attempt itself set one of the keys. recorded reports whether the servers record
+// the lock's keys at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
 	for _, i := range t.Keys {
@@ -44,12 +44,12 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	return there, own, recorded
 }
 
-// leftOver reports whether a key was left over from an earlier hold, and returns the position at which the key
-// disappeared, or -1 if it was not left over. The client of window s had set this key at the given position. The key
-// was left over if two conditions hold. The client had called the release of the earlier hold before it requested the
-// lock again. And the key disappeared, because it expired or the release deleted it, only after the window had begun.
-// In a service with one replicated log, no key is left over, because there a session continues to use the key of its
-// earlier attempt.
+// leftOver reports whether a key was left over from an earlier hold. It returns the position at which the key
+// disappeared, or -1 if the key was not left over. The client of window s had set this key at the given position. Two
+// conditions must hold: the client called the earlier hold's release before it requested the lock again, and the key
+// did not disappear, because it expired or the release deleted it, until after the window had begun. In a service with
+// one replicated log, keys are never left over, because there a session continues to use the key from its earlier
+// attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
@@ -68,14 +68,14 @@ func (t *judge) leftOver(s *trace.Span, set int) int {
 	return -1
 }
 
-// keylessStory says that a client got the lock without a key.
+// keylessStory says that a client got the lock without having a key.
 func (t *judge) keylessStory(s *trace.Span, who string) string {
 	return sentence(" No server had a key of %s when it was told at %v that it had the lock%s.", who,
 		t.Time(t.Grants[s.Grant].OK), t.leftOverStory(s))
 }
 
 // leftOverStory returns a clause about a left-over key that the client still had when it was granted the lock, although
-// it had already released the hold to which the key belonged. It returns "" if there was no such key.
+// it had already released the hold that the key belonged to. It returns "" if there was no such key.
 func (t *judge) leftOverStory(s *trace.Span) string {
 	there, _, _ := t.keysOf(s)
 	for _, set := range there {

@@ -15,7 +15,7 @@ import (
 
 // TestAFaultIsJudgedByWhatItDoes copies every kind of fault. The copies have the same effects, but their names are in
 // capitals. The test replaces the kinds in histories with their copies, and judges the histories again. The laws,
-// causes and explanations may differ only in these names.
+// causes and explanations must differ only in these names.
 func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 	rows := slices.Clone(history.FaultKinds)
 	t.Cleanup(func() { history.FaultKinds = rows })

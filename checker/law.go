@@ -11,10 +11,10 @@ import (
 // Law names a law.
 type Law string
 
-// Linearizability is the law that applies to histories of registers without locks. Package checker/register judges it.
+// Linearizability is the law for histories with registers and without locks. Package checker/register judges it.
 const Linearizability Law = "linearizability"
 
-// Laws lists all laws of locks in the order in which they are reported.
+// Laws lists all lock laws in reporting order.
 var Laws []Law
 
 // lawRow holds what other files need to know about a law. The file that judges the law registers it.
@@ -32,10 +32,10 @@ type lawRow struct {
 	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
-// LockKind is a set of kinds of locks. The kinds differ in the laws that they can keep.
+// LockKind is a set of kinds of locks. They differ in the laws that they can keep.
 type LockKind uint8
 
-// The kinds of locks.
+// Kinds of locks.
 const (
 	Leased    LockKind = 1 << iota // locks with a lease whose holder checks how long it lasts
 	Fenced                         // locks with tokens that the resource compares
@@ -43,17 +43,17 @@ const (
 	anyLock   = Leased | Fenced | Efficient
 )
 
-// lawTable holds the row of each law, in the order in which the laws are reported.
+// lawTable holds each law's row, in reporting order.
 var lawTable []lawRow
 
-// register adds a law. It is called by the init function of the law's file.
+// register adds a law. It is called by the init function in the law's file.
 func register(row lawRow) {
 	lawTable = append(slices.Clone(lawTable), row)
 	slices.SortFunc(lawTable, func(a, b lawRow) int { return cmp.Compare(a.place, b.place) })
 	Laws = LawsKeptBy(0)
 }
 
-// LawsKeptBy lists the laws that locks of all the given kinds can keep, in the order in which they are reported.
+// LawsKeptBy lists the laws that all the given kinds of locks can keep, in reporting order.
 func LawsKeptBy(kinds LockKind) (laws []Law) {
 	for i := range lawTable {
 		if lawTable[i].kept&kinds == kinds {
@@ -63,7 +63,7 @@ func LawsKeptBy(kinds LockKind) (laws []Law) {
 	return laws
 }
 
-// row returns the law's row, or the zero row if l is not a law of locks.
+// row returns the law's row, or the zero row if l is not a lock law.
 func (l Law) row() *lawRow {
 	for i := range lawTable {
 		if lawTable[i].law == l {
@@ -92,22 +92,22 @@ func (l Law) Says() string {
 // Broken returns what happens when the law is broken, as a lower-case sentence without a period.
 func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is violated") }
 
-// Gravity orders laws by how serious a violation is, the most serious first.
+// Gravity orders laws by how serious a violation is, most serious first.
 func (l Law) Gravity() int { return l.row().gravity }
 
-// AtEnd reports whether the law can be known to hold only after everything in a history has ended.
+// AtEnd reports whether the law cannot be shown to hold before everything in a history has ended.
 func (l Law) AtEnd() bool { return l.row().atEnd }
 
 // Promise describes what a lock must guarantee, whatever faults occur.
 type Promise struct {
 	Laws []Law
-	// Availability extends the promise of deadlock-freedom to runs in which no quorum remains, because too many servers
-	// are lost permanently. No lock can make progress in such a run, but a user can prevent it with more servers.
+	// Availability extends the deadlock-freedom promise to runs in which too many servers are lost permanently for a
+	// quorum to remain. No lock can make progress in such a run, but a user can prevent it by adding servers.
 	// Therefore, this extension must be requested explicitly.
 	Availability bool
 }
 
-// Availability is the name of the field Promise.Availability in scenario files and reports.
+// Availability is the name of the Promise.Availability field in scenario files and reports.
 const Availability = "availability"
 
 // These texts follow "is broken" in a report. Excuse says why the violation does not break the promise, and how a
@@ -131,7 +131,7 @@ func (p Promise) BrokenBy(f *Finding) *Finding {
 	return nil
 }
 
-// ExcusesAll reports whether a law is violated but every violation of it is excused (see Excuses).
+// ExcusesAll reports whether a law is violated but all its violations are excused (see Excuses).
 func (p Promise) ExcusesAll(f *Finding) bool {
 	for b := range f.Breaches() {
 		if !p.Excuses(b.Cause) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// lawCase is one history of testdata/laws, with the findings that it must lead to.
+// lawCase is a history from testdata/laws, with the findings that it must lead to.
 type lawCase struct {
 	opening string // comments, the case's name and the laws to judge
 	name    string
@@ -145,7 +145,7 @@ func consistent(t *testing.T, name string, f Finding) {
 	}
 }
 
-// sameFromFile checks that a history has the same verdict when it is written to a file and read again.
+// sameFromFile checks that a history still has the same verdict after it has been written to a file and read again.
 func sameFromFile(t *testing.T, name string, h *history.History, want Verdict) {
 	t.Helper()
 	var b bytes.Buffer

@@ -19,10 +19,10 @@ func init() {
 // leaseExclusion checks that the validity windows that the lock service grants for one lock never overlap in true time,
 // unless they are shared. For a semaphore, there must never be more windows at once than permits.
 //
-// The law needs to know when each window begins and ends. It is unchecked if a grant whose window is not recorded may
-// have overlapped another. The law counts as exercised once a lock had two windows, or one window and another acquire
-// that could have been granted. A single grant proves nothing if nobody else asked for the lock. For a semaphore, there
-// must be at least one more acquire than permits.
+// To judge this law, it must be known when each window begins and ends. The law is unchecked if a grant whose window is
+// not recorded may have overlapped another. The law counts as exercised once a lock had two windows, or one window and
+// another acquire that could have been granted. A single grant proves nothing if nobody else requested the lock. For a
+// semaphore, there must be at least one more acquire than permits.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {
@@ -58,7 +58,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 	f.examined(more)
 }
 
-// leasesOverlap reports a clash: two overlapping leases of one lock or, for a semaphore, one more lease than there are
+// leasesOverlap reports a clash: two overlapping leases for one lock or, for a semaphore, one more lease than there are
 // permits.
 func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	pair, cause, records := t.decisivePair(c)
@@ -72,8 +72,8 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	b.About, b.Unrecorded = t.subjectOf(&pair, records), unrecorded(cause, records)
 }
 
-// undecidedBy returns a grant whose window is not recorded and may have overlapped another grant, or nil if there is
-// none. It is called when no two recorded windows overlap.
+// undecidedBy returns a grant whose window is not recorded and which may have overlapped another grant, or nil if there
+// is none. It is called when no two recorded windows overlap.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
@@ -86,7 +86,7 @@ func (t *judge) undecidedBy() *trace.Grant {
 	return nil
 }
 
-// clashes returns the clashes that break a law, in the order that inOrder defines.
+// clashes returns the clashes that break a law, in the order defined by inOrder.
 func (t *judge) clashes(law Law) (all []clash, more bool) {
 	for n := range t.Locks {
 		all = append(all, t.clashesIn(law, n)...)
@@ -94,15 +94,15 @@ func (t *judge) clashes(law Law) (all []clash, more bool) {
 	return inOrder(all)
 }
 
-// inOrder sorts clashes of several locks by the position at which the history records the second span of each. It
+// inOrder sorts clashes over several locks by the position at which the history records the second span of each. It
 // returns at most mostBreaches of them, and reports whether there may be more.
 func inOrder(all []clash) (first []clash, more bool) {
 	slices.SortStableFunc(all, func(a, b clash) int { return a.then.At - b.then.At })
 	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
 }
 
-// clashesIn returns at most mostBreaches clashes of lock number n. They are sorted by the recorded position of each
-// clash's last span, and then by the positions of its other spans.
+// clashesIn returns at most mostBreaches clashes over lock number n. They are sorted by the recorded position of each
+// clash's last span, then by the positions of its other spans.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {

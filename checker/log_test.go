@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// fromLog makes a history from lines that look like a log. Each line is one event, or one event for each process of a
+// fromLog makes a history from lines that look like a log. Each line is one event, or one event for each process in a
 // list:
 //
 //	header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s
@@ -23,9 +23,9 @@ import (
 //	15.005s fault-ends client-1: pause client-1 for 15s after acquired
 //	20s nemesis start-partition
 //
-// The last line is in the form of the reports of Jepsen's nemesis. The lock is "orders" unless lock= is given. The
-// attempt is client-1's latest ("client-1/1") unless attempt= is given. An acquire ok or extend ok with until= has a
-// grant. By default, this grant was requested when acquire (or extend) was called, decided at the time of its line, and
+// The last line has the form of a report by Jepsen's nemesis. The lock is "orders" unless lock= is given. The attempt
+// is client-1's latest ("client-1/1") unless attempt= is given. An acquire ok or extend ok with until= has a grant. By
+// default, this grant was requested when acquire (or extend) was called, decided at the time given in the line, and
 // counted by all servers; since=, granted= and counted= change that.
 func fromLog(t testing.TB, text string) *history.History {
 	t.Helper()
@@ -83,8 +83,8 @@ func (p *parser) line(line string) {
 	}
 }
 
-// struck returns what a history records about a fault. If the line is in the syntax of plans, the fault is from the
-// simulator. Otherwise, the history is from another system, which records only the affected processes.
+// struck returns what a history records about a fault. If the line is in the plan syntax, the fault is from the
+// simulator. If not, the history is from another system, which records only the affected processes.
 func struck(line string, on []history.Process) (history.F, *history.Fault) {
 	if f, err := nemesis.Parse(line); err == nil {
 		return history.F(f.Kind.String()), f.Struck()

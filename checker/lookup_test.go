@@ -8,7 +8,8 @@ import (
 )
 
 // TestOnlyTheSameAttemptWasExtended checks that an attempt counts as having extended a lock only after an extend event
-// of this attempt for this lock. In each case but one, the event comes later or has another kind, attempt or lock.
+// with this attempt and this lock. In each case but one, the event comes later or has a different kind, attempt or
+// lock.
 func TestOnlyTheSameAttemptWasExtended(t *testing.T) {
 	extended := history.Event{F: history.Extend, Type: history.Invoke, Process: "client-1", Attempt: "client-1/1",
 		Lock: "orders"}
@@ -27,8 +28,8 @@ func TestOnlyTheSameAttemptWasExtended(t *testing.T) {
 	}
 }
 
-// TestAWriteBelongsToItsOwnCall looks for the call of an accepted write among calls that differ from it by one field,
-// or that began after the write had been accepted.
+// TestAWriteBelongsToItsOwnCall looks for the call that belongs to an accepted write among calls that differ from it in
+// one field, or that began after the write was accepted.
 func TestAWriteBelongsToItsOwnCall(t *testing.T) {
 	event := func(f history.F, kind history.Type, attempt history.Attempt, lock history.Lock,
 		value string) history.Event {

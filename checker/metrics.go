@@ -14,14 +14,13 @@ type Metric struct {
 	Value   float64
 	Unit    string  // "s", "ratio" in [0, 1], or empty for a count
 	Samples int     // number of observations; if it is 0, Value is 0 too
-	Alarm   float64 // value above which the documentation advises to investigate; -1 if there is none
+	Alarm   float64 // value above which the documentation advises investigating; -1 if there is none
 }
 
 // Alarming reports whether the value is above its alarm level.
 func (m Metric) Alarming() bool { return m.Alarm >= 0 && m.Samples > 0 && m.Value > m.Alarm }
 
-// Metrics is a list in a fixed order: first the metrics of the run, then those of individual processes in the order of
-// the header.
+// Metrics is a list in a fixed order: first the metrics of the run, then those of individual processes in header order.
 type Metrics []Metric
 
 // Of returns the metric with the given name.
@@ -39,8 +38,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // run.
 //
 //   - lock_acquisition_time_p50, _p99: time from the call to acquire until it returns ok, in s. An acquire that failed,
-//     or had not returned when the run ended, counts with the time that it had waited until then. Alarm above 50% of
-//     the TTL.
+//     or had not returned when the run ended, counts with the time that it had been waiting until then. Alarm above 50%
+//     of the TTL.
 //   - lock_contention_rate: share of attempts that found the lock held by another client. An acquire that tries again
 //     makes several attempts. Unknown if the history does not count attempts. Alarm above 30%.
 //   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80% of the TTL.
@@ -51,7 +50,7 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 //   - wake_ups_per_release: number of waiting clients that were notified, per effective release. Unknown if the history
 //     neither counts attempts nor records notices.
 //   - messages_per_acquire: number of requests that clients sent to lock servers, per successful acquire.
-//   - unavailability: the longest time, in s, during which a client waited for a lock, but no live client held or
+//   - unavailability: the longest time, in s, during which a client was waiting for a lock, but no live client held or
 //     acquired it.
 func Measure(h *history.History) Metrics {
 	var t judge
@@ -60,7 +59,7 @@ func Measure(h *history.History) Metrics {
 	return t.measure()
 }
 
-// measure computes the metrics of the history that was read last.
+// measure computes the metrics of the last history that was read.
 func (t *judge) measure() Metrics {
 	h := t.History
 	var m measures
@@ -113,7 +112,7 @@ type measures struct {
 	waits           []float64
 	served          int
 	of              map[history.Process][]float64
-	seen            []history.Process // processes in the order of their first acquire
+	seen            []history.Process // processes in order of their first acquire
 	held            []float64
 	returned        int
 	timedOut        int
@@ -176,8 +175,8 @@ func (m *measures) byProcess(h *history.History) Metrics {
 	return out
 }
 
-// unavailability finds the longest time in which a lock was wanted but not held. A holder that has crashed does not
-// count as a holder.
+// unavailability finds the longest time for which a lock was wanted but not held. A crashed holder does not count as a
+// holder.
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))

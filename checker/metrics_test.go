@@ -33,7 +33,7 @@ header clients=client-1,client-2 servers=redis-1 ttl=10s locks=orders
 func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 	m := Measure(fromLog(t, measured))
 	for _, want := range []Metric{
-		// client-1 waited for 10 s and for 0.5 s without getting the lock, client-3 for 3 s so far
+		// client-1 waited for 10 s and for 0.5 s without getting the lock; client-3 has waited for 3 s so far
 		{"lock_acquisition_time_p50", 3, "s", 5, -1},
 		{"lock_acquisition_time_p99", 16, "s", 5, 5},
 		{"lock_contention_rate", 0, "ratio", 0, 0.3}, // attempts are not counted in this history
@@ -67,7 +67,7 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 	}
 }
 
-// A client that polls finds the lock taken again and again, although each of its acquires eventually succeeds.
+// A client that polls repeatedly finds the lock taken, although each of its acquires eventually succeeds.
 func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	h := fromLog(t, measured)
 	h.Header.Attempts, h.Header.Taken = 10, 4
@@ -98,7 +98,7 @@ func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 }
 
 // client-1 has a lease of 10 s and releases it after one second. Its second release comes too late to count. The
-// release of the probe is not counted.
+// probe's release is not counted.
 func TestReleasesWithoutEffectAreCountedUnderFaultsToo(t *testing.T) {
 	const releases = `
 header clients=client-1,client-2,probe servers=redis-1 quorum=1 bound=10s ttl=10s locks=orders end=90s

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkMillion judges a million events by one law at a time. For each law, it compares a history that breaks the
-// law with a similar history that does not. Judging the former takes at most three times as long as judging the latter:
+// law with a similar one that does not. Judging the former takes at most three times as long as judging the latter:
 //
 //	go test ./checker -run ^$ -bench Million -benchtime 3x
 func BenchmarkMillion(b *testing.B) {
@@ -41,7 +41,7 @@ type million struct {
 	shape func(h *history.History, broken bool)
 }
 
-// atLast returns a function that breaks a sound history by calling spoil, but only if it is told to break the history.
+// atLast returns a function that breaks a sound history by calling spoil, but only if it is told to.
 func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 	return func(h *history.History, broken bool) {
 		if broken {
@@ -92,7 +92,7 @@ func tail(h *history.History) (now history.Time, add func(e history.Event)) {
 	}
 }
 
-// overlapLast adds two grants that overlap.
+// overlapLast adds two overlapping grants.
 func overlapLast(h *history.History) {
 	now, add := tail(h)
 	for _, p := range []history.Process{"client-8", "client-9"} {
@@ -160,7 +160,7 @@ func staleAmongShared(h *history.History, broken bool) {
 	}
 }
 
-// descending makes each token lower than the token of the previous grant.
+// descending makes each token lower than the previous grant's.
 func descending(h *history.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Token != 0 {
@@ -169,7 +169,7 @@ func descending(h *history.History) {
 	}
 }
 
-// waitForever adds more and more processes that request another lock. The holder of that lock keeps it.
+// waitForever adds more and more processes that request another lock, whose holder never releases it.
 func waitForever(h *history.History, broken bool) {
 	h.Events, h.Header.Uncapped = h.Events[:1], broken
 	now, add := tail(h)

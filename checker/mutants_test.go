@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// TestNoMutantSurvives changes one operator at a time, in the checker or in a package that it uses, and runs the tests
-// of both, first at their everyday size. A change that they do not notice is tried again at the size for continuous
-// integration, and is logged if that size notices it. A change that no test notices is a survivor. The test takes
-// hours, and runs only if an environment variable selects files:
+// TestNoMutantSurvives changes one operator at a time, in the checker or in a package that it uses, and runs both
+// packages' tests at their everyday size. If they do not notice a change, they are run again at the size for continuous
+// integration; if they notice it then, the change is logged. A change that no test notices is a survivor. The test
+// takes hours, and runs only if an environment variable selects files:
 //
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
@@ -73,13 +73,13 @@ func TestNoMutantSurvives(t *testing.T) {
 	t.Logf("%d mutants: %d noticed only with CI=true, %d survived", tried, thorough, survived)
 }
 
-// swaps maps each operator to the operator that replaces it in a mutant.
+// swaps maps each operator to its replacement in a mutant.
 var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
 	token.GEQ: token.GTR, token.EQL: token.NEQ,
 	token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD}
 
-// mutant returns the location of the n-th operator of a file, and the source with that operator changed. The source is
-// nil if the file has fewer operators.
+// mutant returns the location of a file's n-th operator, and the source with that operator changed. The source is nil
+// if the file has fewer operators.
 func mutant(t *testing.T, file string, n int) (where string, source []byte) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -114,8 +114,8 @@ func isText(x ast.Expr) bool {
 	return ok && literal.Kind == token.STRING
 }
 
-// caught reports whether the changed source is noticed: it does not compile, or the tests fail or do not end. The flag
-// -short makes the tests run at their everyday size.
+// caught reports whether the change to the source is noticed: it does not compile, or the tests fail or do not end.
+// With -short, the tests run at their everyday size.
 func caught(t *testing.T, file string, source []byte, short string) bool {
 	t.Helper()
 	dir := t.TempDir()

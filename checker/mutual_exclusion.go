@@ -24,8 +24,9 @@ func init() {
 // A process may have died unnoticed, at an unknown time after it was last known to be alive. The law is violated only
 // if it is violated for every possible time of death. If it is violated for only some of these times, it is undecided.
 //
-// To judge the law, the history must contain acquires and their ends. The law counts as exercised once a lock had two
-// sections, or one section and another acquire. For a semaphore, there must be one acquire more than permits.
+// To judge the law, the history must contain acquires and their ends. The law counts as exercised once a lock has had
+// two sections, or one section and another acquire. For a semaphore, there must be one more acquire than there are
+// permits.
 func (t *judge) mutualExclusion(f *Finding) {
 	sections, exercised := 0, false
 	for i := range t.Locks {
@@ -67,9 +68,9 @@ func (t *judge) mutualExclusion(f *Finding) {
 }
 
 // unseenEnd explains why it is unknown whether two sections overlapped: a process died inside one of them, and its
-// death was noticed only later. It is called if no sections certainly overlapped. It returns "" if no section can have
-// lasted long enough to overlap another. It also returns "" if the clocks are inexact, since the clock error covers
-// this case.
+// death was noticed only later. It is called if no sections are certain to have overlapped. It returns "" if no section
+// can have lasted long enough to overlap another. It also returns "" if the clocks are inexact, since the clock error
+// covers this case.
 func (t *judge) unseenEnd() string {
 	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""
@@ -164,7 +165,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	t.overstayed(c, holder, history.Time(end), report)
 }
 
-// overstayed reports a holder that stayed inside after the end of its lease.
+// overstayed reports a holder that stayed inside past the end of its lease.
 func (t *judge) overstayed(c *clash, holder trace.Span, ended history.Time, report func(Cause) *Finding) {
 	left := t.Grants[holder.Grant].End
 	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),
@@ -198,7 +199,7 @@ func (t *judge) holdersOf(c *clash) []history.Process {
 	return all
 }
 
-// gaveUp reports whether, before the given position, a request of the holder deleted the holder's own key.
+// gaveUp reports whether, before the given position, one of the holder's requests deleted the holder's own key.
 func (t *judge) gaveUp(grant int32, left int) bool {
 	g := &t.Grants[grant]
 	return slices.ContainsFunc(t.Keys, func(at int32) bool {

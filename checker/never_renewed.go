@@ -6,8 +6,8 @@ import (
 )
 
 // neverRenewed reports whether a holder outlived its lease because nobody requested an extension. Its work took longer
-// than any lease of this lock so far, and no request extended the key although no fault prevented one. neverRenewed
-// returns false if the lease had already ended when it was granted, because there was nothing to renew.
+// than any lease of this lock so far, and no request extended the key even though no fault prevented it. neverRenewed
+// returns false if the lease had already ended when it was granted, because there was nothing left to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // the late action may be the effect of an earlier request
@@ -20,7 +20,7 @@ func (t *judge) neverRenewed(l lateness) bool {
 
 // longestLease returns the longest validity of any lease of a lock, up to the time of a grant. The grant's own lease
 // may be shorter than usual, because its end was calculated from a time long before its request was sent. In that case,
-// work may outlast the lease without being longer than usual.
+// work may outlast the lease without taking longer than usual.
 func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Grants {
 		g := &t.Grants[n]
@@ -31,7 +31,7 @@ func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	return longest
 }
 
-// unasked reports whether it is certain that no extension of a grant was requested before the given position. It is
+// unasked reports whether it is certain that nobody requested an extension of a grant before the given position. It is
 // certain if the servers recorded the grant's key, so that they would have recorded an extension too, and if no fault
 // could have delayed a request for an extension before the lease ended.
 func (t *judge) unasked(n int32, before int, ended history.Time) bool {

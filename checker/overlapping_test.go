@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts judges histories in which two goroutines of one
-// process request a lock at the same time, and one of them waits for a long time. It matters which one waits: this
+// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts judges histories in which two goroutines in one
+// process request a lock at the same time, and one of them waits for a long time. It matters which one is waiting: this
 // decides whether a waiter was stuck, and whose hold is shared.
 func TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts(t *testing.T) {
 	const second = history.Time(1e9)

@@ -17,27 +17,27 @@ func init() {
 		judge:  (*judge).ownership, uncertain: clockerror.Records})
 }
 
-// ownership checks that only a lock's owner or its expiry removes or extends the lock. The owner is an attempt, not a
+// ownership checks that a lock is removed or extended only by its owner or its expiry. The owner is an attempt, not a
 // client: a late release by an old attempt counts as a release by another owner. Setting a key over a live one removes
 // the live one. A flush removes keys without checking who owns them.
 //
-// A key may remain after its owner's hold has ended. A release may write into the key that the lock is free, or leave
-// the removal of the key to another process. A key without expiry remains if its holder crashes. Another client that
-// finds such a key may change it if it checks in the same step that the hold has ended. The same applies if a fault has
-// set the server's clock ahead, so that the lease has ended according to this clock: a key with an expiry would expire
-// early in that case, too. A client that sets a key over that of another client must check what the other key contains.
-// SET XX only checks that a key exists, not whose it is.
+// A key may outlast its owner's hold. A release may write into the key that the lock is free, or leave it to another
+// process to remove the key. A key without an expiry remains if its holder crashes. Another client that finds such a
+// key may change it if, in the same step, it checks that the hold has ended. The same applies if a fault has set the
+// server's clock ahead, so that by this clock the lease has ended: a key with an expiry would expire early in that
+// case, too. A client that sets a key over another client's key must check what the other key contains. SET XX only
+// checks that a key exists, not whose it is.
 //
 // Clients that hold one key together, such as the readers of a read-write lock, share its expiry. Each of them may
-// change the expiry, but must not shorten the hold of another client. If that client has already shortened its own
-// hold, only the shortened hold is protected.
+// change the expiry, but must not shorten another client's hold. If that client has already shortened its own hold,
+// only the shortened hold is protected.
 //
-// A key that means that the lock is free belongs to nobody, whoever set it. It is a token that a release returns, or
-// that the first client creates before it requests the lock like all other clients. Any client that requests the lock
-// may take it.
+// A key that means that the lock is free belongs to nobody, no matter who set it. It is a token that a release returns,
+// or that the first client creates before it requests the lock like all other clients. Any client that requests the
+// lock may take it.
 //
-// The law needs records of keys that were deleted, overwritten or extended. A record that does not name both attempts
-// cannot be judged. If servers do not record why keys disappeared, it is unknown whether the law holds.
+// The law requires records of keys that were deleted, overwritten or extended. A record that does not name both
+// attempts cannot be judged. If servers do not record why keys disappeared, it is unknown whether the law holds.
 func (t *judge) ownership(f *Finding) {
 	judged, over, offered, spared := 0, false, false, false
 	var harmless []trace.Change
@@ -97,7 +97,7 @@ func (t *judge) ownership(f *Finding) {
 }
 
 // ownerSince returns the position at which the owner set the key that the event at the given position removes or
-// extends. It returns -1 if that position is unknown.
+// extends, or -1 if that position is unknown.
 func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	e := &t.History.Events[at]
 	for i := at - 1; i >= 0; i-- {
@@ -116,15 +116,15 @@ func (t *judge) unexplained(at int32) bool {
 	return isLock && e.Why == history.NotRecorded
 }
 
-// mayChange reports whether another client's request was entitled to change a key. A request is entitled to do so if
-// the owner's hold is over, at least according to the server's clock; if the key means that the lock is free; or if the
-// client holds the key too, and does not shorten the owner's hold.
+// mayChange reports whether another client's request was entitled to change a key. It was if the owner's hold is over,
+// at least by the server's clock; if the key means that the lock is free; or if the client holds the key too, and does
+// not shorten the owner's hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)
 }
 
-// trespass reports a violation: the event at the given position removed or extended the key of another attempt.
+// trespass reports a violation: the event at the given position removed or extended another attempt's key.
 func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
@@ -177,8 +177,8 @@ func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 }
 
 // comparison explains why the server changed another attempt's key in the event at index at, if the reason is known. It
-// uses what the request checked or, if that is not recorded, the safety measures (history.Measure) that the users of
-// the lock are known to apply.
+// uses what the request checked or, if that is not recorded, the safety measures (history.Measure) that the lock's
+// users are known to apply.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -203,8 +203,8 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured explains a change of a key if the history does not record what the request checked. It uses the safety
-// measures (history.Measure) that the users of the lock are known to apply.
+// measured explains a change to a key if the history does not record what the request checked. It uses the safety
+// measures (history.Measure) that the lock's users are known to apply.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	kind, measure := h.Service.Kind(), history.OwnerCheck

@@ -15,8 +15,8 @@ import (
 // fewAsked says that exclusion is unchecked because a semaphore never had more requests at once than permits.
 const fewAsked = "No lock was requested more often than it has permits."
 
-// neverTogether says that there were never too many sections or windows at once. It is part of the explanation of a law
-// that holds.
+// neverTogether says that there were never too many sections or windows at once. It is part of the explanation for a
+// law that holds.
 func (t *judge) neverTogether() string {
 	if n := t.Permits(); n > 1 {
 		return fmt.Sprintf("never more than %d of the same lock at once", n)
@@ -34,13 +34,13 @@ func crowdOf(law Law, lock int32, spans []trace.Span, group []int) clash {
 	return c
 }
 
-// members returns the spans of all grants of a clash, in the order in which the history records them.
+// members returns the spans of all grants in a clash, in the order in which the history records them.
 func (c *clash) members() []trace.Span {
 	all := make([]trace.Span, 0, 2+len(c.rest))
 	return append(append(append(all, c.first), c.rest...), c.then)
 }
 
-// decisivePair finds the two grants in a clash of leases that show its cause. It returns them with the cause and the
+// decisivePair finds the two grants in a clash of leases that show its cause, and returns them with the cause and the
 // records that show it. In a clash of several grants, the keys of all but one of the holders may legitimately exist at
 // once, so two such keys prove nothing. Therefore, decisivePair chooses the first pair in which one key was already
 // gone when the other was set. If there is no such pair, the cause is that the servers granted more permits than there
@@ -64,9 +64,9 @@ func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []recor
 	return pair, cause, records
 }
 
-// decideOne is like decide, but for only two of the grants of a clash. If the clash has more than two grants, and one
-// of the two keys disappeared only after the other was set, the disappearance explains nothing: both keys existed when
-// the permit was granted, even if the holder received the grant later.
+// decideOne is like decide, but for only two of the grants in a clash. If the clash has more than two grants, and one
+// of the two keys did not disappear until the other had been set, the disappearance does not explain anything: both
+// keys existed when the permit was granted, even if the holder received the grant later.
 func (t *judge) decideOne(c *clash) (Cause, []record) {
 	cause, records := t.decide(c)
 	if n := len(records); n > 0 && t.Permits() > 1 {
@@ -79,10 +79,10 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether a client, rather than the server, decided that the key that disappeared at position gone had
-// expired. The key must be a member of a set, since servers never remove members on their own. No fault may have
-// changed the server's clock. In addition, either the record must name the client's clock, or a fault must have changed
-// a client's clock.
+// byTaker reports whether it was a client, rather than the server, that decided that the key that disappeared at
+// position gone had expired. The key must be a member of a set, since servers never remove members on their own. No
+// fault may have changed the server's clock. In addition, either the record must name the client's clock, or a fault
+// must have changed a client's clock.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	if e.Member == "" || t.clockStruck(gone) {
@@ -99,7 +99,7 @@ func (t *judge) clockStruck(at int) bool {
 	return t.LastFault(at, func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(server) }) != nil
 }
 
-// witnessOfCrowd returns the positions at which the grants of a clash were made, and the positions at which their spans
+// witnessOfCrowd returns the positions at which the grants in a clash were made, and the positions at which their spans
 // are recorded.
 func (t *judge) witnessOfCrowd(c *clash) (w []int) {
 	for _, s := range c.members() {
@@ -117,8 +117,7 @@ func (t *judge) tooMany(c *clash) string {
 	return sentence(": %d inside, with %d permits", len(c.rest)+2, t.Permits())
 }
 
-// leasesAtOnce returns a clause that says how many leases were valid at once. It is used if a law about leases is
-// violated.
+// leasesAtOnce returns a clause that says how many leases were valid at once, for when a law about leases is violated.
 func (t *judge) leasesAtOnce() string {
 	if n := t.Permits(); n > 1 {
 		return sentence("%d leases at once, with %d permits", n+1, n)
@@ -126,7 +125,7 @@ func (t *judge) leasesAtOnce() string {
 	return "two leases at once"
 }
 
-// crowdedLeases names the holders of the leases that overlap in a semaphore. It returns "" if the lock has one permit.
+// crowdedLeases names the holders of a semaphore's overlapping leases. It returns "" if the lock has one permit.
 func (t *judge) crowdedLeases(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
@@ -134,7 +133,7 @@ func (t *judge) crowdedLeases(c *clash) string {
 	return sentence(" The holders were %s.", list(t.holdersOf(c)))
 }
 
-// advice returns the recommendations for preventing the cause of the violation.
+// advice returns recommendations for preventing the cause of the violation.
 func (s *situation) advice() []advice {
 	list := remedies[s.cause.Kind]
 	if s.watched && (s.cause.Kind == RemovedByNonOwner || s.cause.Kind == ProlongedByNonOwner) {
@@ -154,11 +153,11 @@ func (s *situation) advice() []advice {
 	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)
 }
 
-// semaphores contains the advice that applies only to locks with several permits. There is no advice to use fencing
-// tokens: they cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
+// semaphores contains the advice that applies only to locks with several permits. It does not recommend fencing tokens:
+// they cannot guard a semaphore's data, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {
-		// the server counts all permits with the same owner value as one permit
+		// the server counts all permits with the same owner value as one
 		{text: ownValue, when: all(not(isTaken), sharesValues)},
 		{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
 			"by the server's clock.", when: all(not(isTaken), not(sharesValues))},
@@ -179,7 +178,7 @@ const byServersClock = "Decide whether a permit has expired by the server's cloc
 	"and not by the clock of the client that asks."
 
 // earlyByTaker is the advice for locks whose keys are members of a set. It applies if a client removed a member too
-// early because the client's clock was wrong.
+// early because its clock was wrong.
 var earlyByTaker = advice{text: byServersClock, unless: history.RelativeExpiry, only: anyRedis,
 	when: ofDetail(ClientClock)}
 

@@ -4,7 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// This file defines a law as a contributor would, except that its row is registered only when a test asks for it. No
+// This file defines a law the way a contributor would, except that it is not registered until a test asks for it. No
 // other file mentions the law. prompt_release_run_test.go tests it in all packages.
 
 // PromptRelease is the law that nobody stays in a critical section for longer than a second.
@@ -19,8 +19,8 @@ func registerPromptRelease() {
 
 const tooLong CauseKind = "stayed too long"
 
-// promptRelease checks that each release is called within a second of the acquisition. If the history contains no
-// release, the law is unchecked.
+// promptRelease checks that each release is called within a second of the acquisition. If there are no releases in the
+// history, the law is unchecked.
 func (t *judge) promptRelease(f *Finding) {
 	since, released := map[history.Process]history.Time{}, 0
 	for i := range t.History.Events {

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// NearestRank agrees with a simple search, which counts, for each observation, how many observations are not greater.
+// NearestRank agrees with a simple search that counts, for each observation, how many observations do not exceed it.
 func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
 	for n := range 6 {
 		for code := range 1 << (2 * n) { // every list of n times from 0 to 3

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// unreleased lists the releases without effect that no fault explains, in the order in which they were called.
+// unreleased lists the releases that had no effect although no fault explains why, in the order in which they were
+// called.
 func (t *judge) unreleased() (all []trace.Handback) {
 	for _, r := range t.Handbacks() {
 		if len(r.Left) > 0 && !t.obstructed(&r) {
@@ -17,9 +18,9 @@ func (t *judge) unreleased() (all []trace.Handback) {
 	return all
 }
 
-// obstructed reports whether a fault could have prevented a release at some time after the call of its acquire. Clock
-// faults never prevent a release. Faults of links between servers count only if a server needs other servers to process
-// the release.
+// obstructed reports whether a fault could have prevented a release, at any time after the acquire was called. Clock
+// faults never prevent a release. Faults on links between servers count only if a server needs others to process the
+// release.
 func (t *judge) obstructed(r *trace.Handback) bool {
 	g := &t.Grants[r.Grant]
 	header := &t.History.Header
@@ -45,7 +46,7 @@ func (t *judge) obstructed(r *trace.Handback) bool {
 	})
 }
 
-// unreleasedStory reports a release without effect.
+// unreleasedStory reports a release that had no effect.
 func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	g, cause := &t.Grants[r.Grant], Cause{Kind: ReleaseWithoutEffect}
 	b := t.breach(f, cause, r.End, t.Locks[g.Lock].Name, g.Process)
@@ -95,8 +96,8 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	b.violated(t, cause, s, witness)
 }
 
-// deletedLater reports whether a grant's own attempt deleted a key of the grant after the given position. In that case,
-// the release had requested the deletion, but the deletion was slow.
+// deletedLater reports whether one of the grant's keys was deleted by its own attempt after the given position. If so,
+// the release did request the deletion, but the deletion was slow.
 func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	return slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]
@@ -105,7 +106,7 @@ func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	})
 }
 
-// returned describes the return of a release, for example "ok" or "fail (not owner)".
+// returned describes how a release returned, for example "ok" or "fail (not owner)".
 func (t *judge) returned(at int) string {
 	e := &t.History.Events[at]
 	switch {

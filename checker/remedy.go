@@ -7,12 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Advice that is given for several causes.
+// Advice that is used for several causes.
 const (
 	// leaseOfKubernetes is the rule for choosing a lease duration so that two leaders never overlap.
 	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, " +
 		"the retry period and the timeout of a request, by as much as the fastest clock gains on the slowest."
-	// undoTry and findNode are advice for a client that waits for a key that its own earlier request set.
+	// undoTry and findNode are advice for a client that is waiting for a key set by its own earlier request.
 	undoTry = "After an acquire that failed, undo what it may have done before asking again: " +
 		"delete its key, or the hold that it counted."
 	findNode = "After a connection broke, look for an existing node of the same client before creating another: " +
@@ -24,7 +24,7 @@ const (
 		"from when you saw the record change, and for the duration in the record. " +
 		"Do not use the time in the record or your own duration."
 	ownIdentity = "Give each process its own identity."
-	// endedIdentity is advice that makes leaseTransitions usable as a fencing token of a Kubernetes lease.
+	// endedIdentity is advice that makes leaseTransitions usable as a Kubernetes lease's fencing token.
 	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +
 		"leaseTransitions counts changes of the holder, not terms."
 	namedVersion   = "State in each update the resource version that it replaces."
@@ -48,8 +48,8 @@ const (
 		"and make the lease far longer than the timeout: these requests are slow even without faults."
 )
 
-// tokens lists the advice on how to give each grant a higher fencing token than earlier grants. It applies only if the
-// given condition is true.
+// tokens lists the advice on how to give each grant a higher fencing token than the grants before it. It applies only
+// if the given condition is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
@@ -77,7 +77,7 @@ func tokens(when func(*situation) bool) []advice {
 			"leaseTransitions counts changes of the holder, not terms."))
 }
 
-// guards is the advice that ends the list for every cause that can damage the data.
+// guards is the advice at the end of the list for every cause that can damage the data.
 var guards = []advice{
 	{text: "Stop working as soon as the client learns that the lock is lost.", unless: history.StopWhenLost,
 		when: isTold},
@@ -93,7 +93,7 @@ var inTransaction = []advice{{text: "Change the watched key between MULTI and EX
 var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: " +
 	"the tokens that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
-// guarded reports whether the resource keeps the data safe even if several clients believe that they hold the lock.
+// guarded reports whether the resource keeps the data safe even when several clients believe that they hold the lock.
 func guarded(s *situation) bool {
 	return s.Applies(history.ComparedWrites) && !s.stale || s.Applies(history.Fencing) && !s.confused
 }
@@ -169,7 +169,7 @@ var remedies = map[CauseKind][]advice{
 			{text: moreAllowance, given: history.DriftAllowance,
 				only: anyRedis, when: all(counted, against(history.PacesClock), not(isShortened))},
 		},
-		// the longer a clock drifts, the larger the errors of deadlines and of measured durations
+		// the longer a clock drifts, the larger the errors in deadlines and measured durations
 		together(
 			advice{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: driftingDeadline},
 			advice{text: anAllowance, unless: history.DriftAllowance, only: anyRedis, when: driftingDeadline},
@@ -506,14 +506,14 @@ var remedies = map[CauseKind][]advice{
 	},
 }
 
-// onlyMember is the advice for a cluster with a single member that has lost its disk. The cluster's tokens start over,
-// so they do not guard the data.
+// onlyMember is the advice for a cluster whose only member has lost its disk. The cluster's tokens start over, so they
+// do not guard the data.
 var onlyMember = []advice{
 	{text: "Run three members: the others still have what one of them loses."},
 	{text: "Restart a crashed server only after the longest TTL has passed.",
 		when: func(s *situation) bool { return s.cause.Kind == LostInCrash }},
 }
 
-// takenByWhat is the advice for locks that a server refuses to grant although it has no key for them.
+// takenByWhat is the advice for locks that a server refuses to grant even though it has no key for them.
 var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: " +
 	"another key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}

@@ -8,8 +8,8 @@ import (
 )
 
 // deciding lists histories in which one event determines which remedy helps: how long requests took, how long a client
-// asked, whose clock was set, or what the resource accepted. Histories next to each other have the same settings of the
-// lock.
+// kept asking, whose clock was set, or what the resource accepted. In adjacent histories, the lock has the same
+// settings.
 var deciding = []struct {
 	name        string
 	law         Law
@@ -18,7 +18,7 @@ var deciding = []struct {
 	gives, says []string // must be in the remedy; must be in the explanation
 	lacks       []string // must not be in the remedy
 }{
-	// A client that asks for a Kubernetes lock measures another client's lease from the time it began to ask.
+	// A client that asks for a Kubernetes lock measures another client's lease from the time it started asking.
 	{"gives up within a lease", DeadlockFreedom, StuckWithoutHolder, `
 header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures=seen-lease,looks-again end=60s
 0s client-1 acquire invoke
@@ -56,7 +56,8 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,own-value,
 11.2s client-2 acquire ok until=20s
 12s redis-1 key-gone of=client-2/1 by=client-1/1 why=deleted checked=value
 `, []string{"the value that this acquisition"}, nil, []string{"random value", "after comparing"}},
-	// The same lock, but its clients are woken only by messages: slow requests also delay a client that asks again.
+	// This is the same lock, but its clients are woken only by messages. Slow requests also delay a client that asks
+	// again.
 	{"woken by messages, with quick requests", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 0s client-1 acquire invoke
@@ -108,7 +109,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 10s client-3 acquire invoke
 `, []string{"round trip"}, nil, []string{"random"}},
 	// The clients wait for random times between attempts. A failed attempt leaves keys on some of the servers. In this
-	// history they are deleted, in the next one they expire.
+	// history, the keys are deleted; in the next one, they expire.
 	{"partial locks are deleted one after the other", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
 2s client-2 acquire invoke
@@ -149,7 +150,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 2ms client-1 acquire ok until=9s
 2s client-2 acquire invoke
 `, []string{"Cap the number"}, nil, []string{"Give every lock an expiry"}},
-	// Slewing helps only if the clocks of servers were set.
+	// Slewing helps only if server clocks were set.
 	{"the clock of a server was set", FaultTolerance, ReleaseRefused, `
 header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry
 0s client-1 acquire invoke
@@ -193,7 +194,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
 `, []string{"one fixed order"}, nil, []string{"Renew a lock while waiting"}},
-	// If a holder waited for something else, it does not matter what a member had on its disk.
+	// If a holder was waiting for something else, it does not matter what a member had on its disk.
 	{"waited for another lock while the only member lost its disk", MutualExclusion, WaitedForOther, `
 header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
 0s client-1 acquire invoke
@@ -206,7 +207,7 @@ header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
 `, []string{"one fixed order"}, nil, []string{"three members"}},
-	// A resource that compares values accepts a write of a superseded holder if that holder read the value before the
+	// A resource that compares values accepts a superseded holder's write if that holder read the value before the
 	// other holder wrote.
 	{"stayed inside, and wrote nothing more", MutualExclusion, HolderOutlivedLease, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,compared-writes
@@ -228,8 +229,8 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,co
 12s resource apply op=write of=client-1/1 value=x
 13s client-1 release invoke attempt=client-1/1
 `, []string{"Send a fencing token"}, nil, []string{"already guards the data"}},
-	// Nobody has got the lock because replies arrive too late. The message that should wake a waiter may be lost as
-	// well.
+	// Nobody has got the lock because replies are arriving too late. The message that should wake a waiter may be lost
+	// as well.
 	{"woken by messages, nobody ever got the lock, and the server crashed", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 2s client-2 acquire invoke
@@ -241,8 +242,8 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 23s redis-1 key-gone of=client-2/2 why=expired
 `, []string{"much more than a round trip, because these requests are slow"}, nil,
 		[]string{"no fault delays these requests."}},
-	// Redlock's attempts get a quorum quickly, but continue to wait for a server that is down until the lease has
-	// ended. They leave nothing behind that a release could free, and the network is fast.
+	// Redlock's attempts get a quorum quickly, but then wait for a server that is down until the lease has ended. They
+	// do not leave anything behind that a release could free, and the network is fast.
 	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock measures=random-retry end=60s
 1s fault redis-3: shut down redis-3 at 1s
@@ -261,8 +262,8 @@ header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock 
 15s redis-2 key-set of=client-2/2 until=25s
 25s redis-2 key-gone of=client-2/2 why=expired
 `, []string{"that did not succeed"}, nil, []string{"round trip"}},
-	// A client waits for all replicas. One replica does not know which server is its master, because the Sentinel could
-	// not tell it. So the client waits for this replica as well.
+	// A client waits for all replicas, including one that does not know which server is its master, because the
+	// Sentinel could not tell it.
 	{"a replica that is cut off from the Sentinel", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=looks-again,wait end=60s
 1s fault redis-2,sentinel-1: cut redis-2 -> sentinel-1 at 1s
@@ -270,8 +271,8 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 2.1s redis-1 key-set of=client-2/1 until=12.1s
 3.1s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 `, []string{"no more replicas than are left"}, nil, []string{"round trip"}},
-	// A waiter that eventually gets the lock must have asked for it at that time. Its longest gap between requests
-	// shows how long it did not ask.
+	// A waiter that eventually gets the lock must have been asking for it then. Its longest gap between requests shows
+	// how long it was not asking.
 	{"no request until late", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@0s..53s
 0s client-1 acquire invoke
@@ -316,7 +317,7 @@ header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s servic
 20s client-2 acquire invoke
 22.5s client-2 acquire fail why=timeout
 `, []string{"keep asking for longer"}, nil, []string{"round trip"}},
-	// In a queue, the place of a client that has given up keeps others waiting.
+	// In a queue, a client that has given up keeps others waiting if its place remains.
 	{"a place that was left delays the next client", FaultTolerance, TooSlow, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s measures=expiry,short-timeout end=30s
 0s client-3 acquire invoke
@@ -400,7 +401,7 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry e
 9s client-1 release ok
 10.001s redis-1 key-gone of=client-1/1 why=expired
 `, []string{"Let the release delete"}, nil, []string{"round trip"}},
-	// A client waits behind a key that an earlier request of its own has set. The answer to that request may have been
+	// A client is waiting behind a key set by one of its own earlier requests. The answer to that request may have been
 	// lost, and the client may not have asked again since.
 	{"waits behind its own node", FaultTolerance, TooSlow, `
 header clients=client-1 servers=zookeeper-1 quorum=1 ttl=10s bound=3s service=zookeeper measures=expiry end=60s
@@ -419,8 +420,7 @@ header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis 
 1s client-1 acquire invoke
 1.1s redis-1 key-set of=client-1/1 until=11.1s
 `, []string{"timeout far below the TTL"}, nil, []string{"undo what it may"}},
-	// The same token may come from two masters. It may also come from a single master that uses a counter that all
-	// grants share.
+	// The same token may come from two masters, or from a single master whose counter is shared by all grants.
 	{"tokens of two masters", TokenOrder, TokenRepeated, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry,grant-token
 1s fault redis-1,redis-2: fail over redis-1 to redis-2 at 1s
@@ -442,7 +442,6 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 `, []string{"Issue a token"}, nil, []string{"consensus service"}},
 }
 
-// TestRemediesFollowWhatHappened checks the remedy of each history in deciding.
 func TestRemediesFollowWhatHappened(t *testing.T) {
 	var checker Checker
 	for _, c := range deciding {

@@ -85,8 +85,8 @@ func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 }
 
 // TestOfAWatchedKeyTheTransactionIsAdvised checks the advice for a client that watches a key but changes it outside of
-// a transaction. Since the client watches the key, it already tries to compare the value. So the advice must be to use
-// a transaction.
+// a transaction. Since the client watches the key, it is already trying to compare the value. So the advice must be to
+// use a transaction.
 func TestOfAWatchedKeyTheTransactionIsAdvised(t *testing.T) {
 	for _, cause := range []Cause{{Kind: RemovedByNonOwner}, {RemovedByNonOwner, Overwritten},
 		{Kind: ProlongedByNonOwner}} {

@@ -20,16 +20,16 @@ func init() {
 //	(a) once a read or write of grant B was accepted, no write of an earlier grant A is accepted;
 //	(b) each accepted write builds on the value that its own read returned.
 //
-// The data of a lock is one register. It starts as "", or as the value that the first accepted read returned. A write
-// builds on the value that its client had received when it sent the write. If the history does not record the clients'
-// reads and writes, the write builds on the value of the client's last read that the resource accepted. After a write,
-// the client knows the value that it wrote, so its next write builds on that value.
+// A lock's data is one register. It starts as "", or as the value that the first accepted read returned. A write builds
+// on the value that its client had received when it sent the write. If the history does not record the clients' reads
+// and writes, the write builds on the value of the client's last accepted read. After a write, the client knows the
+// value that it wrote, so its next write builds on that value.
 //
-// Some writes are exempt from (b). A write without any read builds on nothing. If nobody in the history wrote the value
-// that would be lost, losing it is no violation. The same applies if, after that value was written, the writer read a
-// value that nobody in the history wrote. A read or write by an attempt that was never granted has no place in the
-// order of the grants: it changes the value and (b) applies, but (a) does not. A write that breaks both (a) and (b)
-// counts as one breach, of (a).
+// Some writes are exempt from (b). A write without a preceding read does not build on anything. If nobody in the
+// history wrote the value that would be lost, losing it is not a violation. The same applies if, after that value was
+// written, the writer read a value that nobody in the history wrote. A read or write by an attempt that was never
+// granted has no place in the grant order: it changes the value and (b) applies, but (a) does not. A write that breaks
+// both (a) and (b) counts as one breach, of (a).
 //
 // The law is unchecked for a semaphore, whose holders may write at the same time.
 //
@@ -90,7 +90,7 @@ func (t *judge) resourceSafety(f *Finding) {
 	}
 }
 
-// acceptsStale reports whether the resource accepted a write of a superseded holder.
+// acceptsStale reports whether the resource accepted a write by a superseded holder.
 func (t *judge) acceptsStale() bool {
 	s := &t.Scan
 	s.Reset(len(t.Locks), len(t.Grants))
@@ -112,7 +112,7 @@ func (t *judge) acceptsStale() bool {
 	return false
 }
 
-// staleStory reports a write of a superseded holder. newer is the index of the read or write that superseded it.
+// staleStory reports a write by a superseded holder. newer is the index of the read or write that superseded it.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]
 	lock := t.LockNumber[e.Lock]
@@ -158,8 +158,8 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	found.violated(t, cause, story, w)
 }
 
-// calledWrite returns the positions of the client's call of a write that the resource accepted, and of the call's
-// return. called is -1 if the history does not record the call. done is trace.Open if the call did not return.
+// calledWrite returns the positions at which the client called a write that the resource accepted, and at which that
+// call returned. called is -1 if the history does not record the call. done is trace.Open if the call did not return.
 func (t *judge) calledWrite(at int) (called, done int) {
 	applied := &t.History.Events[at]
 	called, done = -1, trace.Open

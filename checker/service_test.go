@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAServiceIsWhatItsRowSays judges the histories of each service a second time, as histories of a made-up service of
-// the same kind. Everything except the advice, which names products, must be the same: judgments and explanations
-// depend on the properties of a service and not on its name.
+// TestAServiceIsWhatItsRowSays checks that judgments and explanations depend on a service's properties and not on its
+// name. It judges each service's histories a second time, as histories of a made-up service of the same kind.
+// Everything except the advice, which names products, must be the same.
 func TestAServiceIsWhatItsRowSays(t *testing.T) {
 	compared := map[history.Service]int{}
 	for _, s := range []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes} {
@@ -53,7 +53,7 @@ func TestAServiceIsWhatItsRowSays(t *testing.T) {
 	}
 }
 
-// storyOf returns the explanation of a finding up to the advice.
+// storyOf returns a finding's explanation up to the advice.
 func storyOf(f *Finding) string {
 	story, _, _ := strings.Cut(f.Explanation, "Remedy:")
 	return story

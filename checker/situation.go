@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// situation contains everything that advice may depend on: the lock as the history's header describes it, the cause of
-// the violation, and the faults that the explanation of the violation names.
+// situation contains everything that advice may depend on: the lock as described by the history's header, the
+// violation's cause, and the faults named by its explanation.
 type situation struct {
 	*history.Header
 	facts
@@ -59,12 +59,13 @@ type facts struct {
 	elected   bool         // the masters of a Redis Cluster elected the replica that lacked the key
 	reborn    bool         // the replica that lacked the key had been restarted since the key was set
 	lapsed    bool         // the key was removed because another key, which shows that its holder is alive, had expired
-	// the lease has no stated end, and outlasted its key because the holder was not told in time
+	// the history does not state when the lease ends, and the lease outlasted its key because the holder was not told
+	// in time
 	untold bool
 	told   bool // the holder was told that it had lost the lock before another client entered
 }
 
-// situation returns the situation of the violation that has just been explained.
+// situation returns the circumstances of the violation that has just been explained.
 func (t *judge) situation(cause Cause) *situation {
 	s := &situation{Header: &t.History.Header, facts: t.facts, cause: cause, extends: t.Extended()}
 	for i := range t.Faults {
@@ -91,7 +92,7 @@ func (t *judge) situation(cause Cause) *situation {
 	return s
 }
 
-// names reports whether the explanation names a fault for which match returns true.
+// names reports whether the explanation names a fault that satisfies match.
 func (s *situation) names(match func(*trace.Fault) bool) bool {
 	return slices.ContainsFunc(s.faults, match)
 }
@@ -112,7 +113,7 @@ func strikesServer(s *situation) bool {
 	})
 }
 
-// unlessAgainst returns a condition for advice that is useless if all faults that the explanation names have one of the
+// unlessAgainst returns a condition for advice that is useless if all faults named by the explanation have one of the
 // given effects.
 func unlessAgainst(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
@@ -120,7 +121,7 @@ func unlessAgainst(effects ...history.Effect) func(*situation) bool {
 	}
 }
 
-// serverSet is a condition for advice that helps only if a fault set the clock of a server.
+// serverSet is a condition for advice that helps only if a fault set a server's clock.
 func serverSet(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		return f.Does == history.SetsClock && slices.ContainsFunc(s.Servers, f.Strikes)
@@ -128,24 +129,23 @@ func serverSet(s *situation) bool {
 }
 
 // oldPlaces is a condition for advice that helps if clients keep their places in a queue for too long. Such advice does
-// not help a client whose grant did not arrive. Nor does it help if a fault set back a server's clock, which prolongs
-// every place.
+// not help a client if its grant did not arrive, or if a fault set back a server's clock, which prolongs every place.
 func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
 
-// leavesPlaces reports whether the lock is known to keep its waiters in a queue, where a client that gives up leaves
-// its place behind.
+// leavesPlaces reports whether the lock is known to keep its waiters in a queue where a client that gives up leaves its
+// place behind.
 func leavesPlaces(s *situation) bool {
 	return s.Order != (history.Order{}) && s.StatesMeasures() && !s.MayApply(history.LeftPlaces)
 }
 
-// clientsClock is a condition for advice that helps only if a fault changed the clock of a client.
+// clientsClock is a condition for advice that helps only if a fault changed a client's clock.
 func clientsClock(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		return f.Does.IsClock() && slices.ContainsFunc(s.Clients, f.Strikes)
 	})
 }
 
-// clientSet is a condition for advice that helps only if a fault set the clock of a client.
+// clientSet is a condition for advice that helps only if a fault set a client's clock.
 func clientSet(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		return f.Does == history.SetsClock && !slices.ContainsFunc(s.Servers, f.Strikes)
@@ -167,22 +167,22 @@ func not(condition func(*situation) bool) func(*situation) bool {
 	return func(s *situation) bool { return !condition(s) }
 }
 
-// keepsDisk reports whether none of the faults that the explanation names destroyed a disk.
+// keepsDisk reports whether none of the faults named by the explanation destroyed a disk.
 func keepsDisk(s *situation) bool {
 	return s.cause.Detail != DiskLost &&
 		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 }
 
-// contended reports whether most attempts found the lock taken by another client. It is also true if the header does
-// not count attempts.
+// contended reports whether most attempts found the lock taken by another client. It also returns true if the header
+// does not count attempts.
 func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
 
 // replicates reports whether servers have replicas.
 func replicates(s *situation) bool { return len(s.Groups) > 0 }
 
-// hasLooked reports whether a request examined the value of another client's key and removed the key nevertheless. It
-// returns false if the request mistook the key for its own, because the two clients share a value or because it
-// compared only part of the value.
+// hasLooked reports whether a request examined the value of another client's key and still removed the key. It returns
+// false if the request mistook the key for its own, because the two clients share a value or because it compared only
+// part of the value.
 func hasLooked(s *situation) bool {
 	return s.looked && !s.oneClient && !partly(s) && s.MayApply(history.OwnerCheck) && s.MayApply(history.OwnValue)
 }
@@ -190,7 +190,7 @@ func hasLooked(s *situation) bool {
 func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
 // stopsRenewing reports whether the first release ends the renewal, although the owner has acquired the lock several
-// times and still holds it.
+// times and is still holding it.
 func stopsRenewing(s *situation) bool { return s.Shows(history.RenewalStops) }
 
 func isExtended(s *situation) bool     { return s.extends }
@@ -229,8 +229,8 @@ func isSplit(s *situation) bool        { return s.split }
 // fences reports whether the resource compares tokens.
 func fences(s *situation) bool { return s.Applies(history.Fencing) }
 
-// counted reports whether the holder was wrong about the end of its lease. It returns false if the holder extended a
-// key that had already expired, or if the lease has no stated end.
+// counted reports whether the holder was wrong about when its lease ends. It returns false if the holder extended a key
+// that had already expired, or if the history does not state when the lease ends.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
 // driftingDeadline reports whether the validity was wrong because a clock was already drifting when the lease began.
@@ -253,13 +253,13 @@ func isUnanswered(s *situation) bool {
 	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
 }
 
-// isUncounted reports whether the holder was wrong about the end of its lease for a reason other than a clock.
+// isUncounted reports whether the holder was wrong about when its lease ends for a reason other than a clock.
 func isUncounted(s *situation) bool {
 	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }
 
-// byExtension reports whether the key was extended by a request for an extension. A request that adds an expiry to a
-// key that was set without one does not count.
+// byExtension reports whether the key was extended by an extension request. A request that adds an expiry to a key that
+// was set without one does not count.
 func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }
@@ -270,13 +270,14 @@ func isSingle(s *situation) bool {
 	return s.Service != "" && !k.OneLog && !k.Majority
 }
 
-// sleepsOn reports whether a waiter is known to do nothing until it gets a message that a fault may have lost.
+// sleepsOn reports whether a waiter is known to do nothing until it gets a message, and a fault may have lost that
+// message.
 func sleepsOn(s *situation) bool {
 	return isSingle(s) && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
 }
 
-// isSlow reports whether requests take too long. It returns true if that is known, or if it is possible and nothing
-// else explains why no client gets the lock.
+// isSlow reports whether requests take too long. It returns true if they are known to, or if they may and nothing else
+// explains why no client gets the lock.
 func isSlow(s *situation) bool {
 	split := s.Service.Kind().Majority && contended(s)
 	counting := s.Service.Kind().ClientsExpire && (s.hasty || !s.Applies(history.SeenLease))
@@ -292,7 +293,7 @@ func isSharedMember(s *situation) bool {
 	return s.member && s.StatesMeasures() && !s.MayApply(history.OwnValue)
 }
 
-// keepsKey reports whether extensions leave the key in place instead of setting it again, as far as is known.
+// keepsKey reports whether, as far as is known, extensions leave the key in place instead of setting it again.
 func keepsKey(s *situation) bool {
 	return !s.extends || s.MayApply(history.KeptExtension) || !s.StatesMeasures()
 }

@@ -45,8 +45,8 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestCausesAreReadAsWritten checks that both implementations find the same causes. It uses histories of two grants
-// that overlap, with all kinds of records of their keys.
+// TestCausesAreReadAsWritten checks that both implementations find the same causes. It uses histories with two grants
+// that overlap, and all kinds of records of their keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(1_500, 6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
@@ -62,8 +62,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestReignsAreReadAsWritten compares the two implementations on two grants of a service. The members of the service
-// replace each other as leader, and each new leader takes over the leases.
+// TestReignsAreReadAsWritten compares the two implementations on two grants from a service. Its members replace each
+// other as leader, and each new leader takes over the leases.
 func TestReignsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(1_500, 6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
@@ -77,8 +77,8 @@ func TestReignsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestJoinedKeysAreReadAsWritten compares the two implementations on a client that sets no key of its own, but extends
-// another client's key, like a reader that joins other readers. A third client also gets the lock.
+// TestJoinedKeysAreReadAsWritten compares the two implementations on a client that does not set its own key, but
+// extends another client's key, like a reader that joins other readers. A third client also gets the lock.
 func TestJoinedKeysAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(750, 3_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.joinedKey() })
@@ -128,7 +128,7 @@ func sumOf(seen map[string]int, prefix string) (n int) {
 	return n
 }
 
-// differs describes how the findings of the two implementations differ. It returns "" if they agree.
+// differs describes how the two implementations' findings differ. It returns "" if they agree.
 func differs(got Finding, want slow.Finding) string {
 	if got.Law == ResourceSafety && got.Outcome == Undecided && want.Outcome == slow.Holds {
 		return "" // the resource's records contradict those of the clients
@@ -149,7 +149,7 @@ func encoded(t *testing.T, h *history.History) string {
 }
 
 // gossip makes a random history. The history has three clients, each of which does one thing at a time. It also has two
-// servers, a resource, and faults. The records of the servers and of the resource are arbitrary.
+// servers, a resource, and faults. The server and resource records are arbitrary.
 type gossip struct {
 	r       *rand.Rand
 	h       *history.History
@@ -284,9 +284,9 @@ func (g *gossip) twoGrants() {
 	h.End = g.now
 }
 
-// joinedKey adds the grants of three clients. The first client sets a key. The second sets none, but extends the key of
-// the first. The third gets the lock as well. In between, the first client may release the lock, and its key may
-// disappear.
+// joinedKey adds grants to three clients. The first client sets a key. The second does not set one, but extends the
+// first client's key. The third gets the lock as well. In between, the first client may release the lock, and its key
+// may disappear.
 func (g *gossip) joinedKey() {
 	r := g.r
 	g.h.Header = history.Header{Servers: gossipServers[:1], Quorum: 1, TTL: 9e6, Locks: []history.Lock{"a"}}
@@ -450,7 +450,7 @@ func (g *gossip) someAttempt() history.Attempt {
 	return history.Attempt(fmt.Sprintf("client-%d/%d", i+1, max(1, g.clients[i].asked-g.r.IntN(2))))
 }
 
-// serve adds a record about a key of a recent attempt.
+// serve adds a record for a recent attempt's key.
 func (g *gossip) serve() {
 	r := g.r
 	servers := gossipServers[r.IntN(2):][:1]

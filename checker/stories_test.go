@@ -12,11 +12,11 @@ import (
 )
 
 // TestStoriesStayAsTheyAre compares the explanations of random runs with a file, so that every change to an explanation
-// is noticed. The tests of package claims check whether explanations are true. In continuous integration, the test
-// compares only the explanations of the first round of runs (one run of each subject, see claims.Runs), which are at
+// is noticed. The tests in package claims check whether explanations are true. In continuous integration, the test
+// compares only the explanations from the first round of runs (one run of each subject, see claims.Runs), which are at
 // the beginning of the file. On a developer's machine, it compares only some of the first round.
 func TestStoriesStayAsTheyAre(t *testing.T) {
-	const enough = 30_000 // bytes of stories that are compared every day
+	const enough = 30_000 // bytes of stories compared every day
 	rounds, path := 1, filepath.Join("testdata", "stories.txt")
 	if testkit.Full() || *testkit.Update {
 		rounds = 6

@@ -13,7 +13,7 @@ type moment struct {
 	time history.Time
 }
 
-// standingKey is a key of a lock that is present at some moment.
+// standingKey is one of a lock's keys that is present at some moment.
 type standingKey struct {
 	keeper    history.Process // the server or service that stores the key
 	member    string
@@ -27,7 +27,7 @@ type standingKey struct {
 // holder.
 type standingKeys []standingKey
 
-// note updates the keys of a lock according to the event at position i.
+// note updates a lock's keys according to the event at position i.
 func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	e := &t.History.Events[i]
 	if e.Process == history.Nemesis {
@@ -57,7 +57,7 @@ func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	return keys
 }
 
-// promoted returns the keys after a promotion.
+// promoted returns what the keys are after a promotion.
 func (keys standingKeys) promoted(over trace.Promotion) standingKeys {
 	moved := keys[:0]
 	for _, k := range keys {
@@ -69,9 +69,9 @@ func (keys standingKeys) promoted(over trace.Promotion) standingKeys {
 	return moved
 }
 
-// standing lists the keys of a lock that were present before the given position. It omits keys on a server that is
-// down: such a server does not even refuse requests, so it blocks nobody. Keys of a service are present as long as any
-// of its members stores them.
+// standing lists those of a lock's keys that were present before the given position. It omits keys on a server that is
+// down: such a server does not even refuse requests, so it does not block anyone. A service's keys are present as long
+// as any of its members stores them.
 func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	for i := range t.History.Events[:min(at, len(t.History.Events))] {
 		keys = t.note(keys, t.Locks[lock].Name, i)
@@ -81,8 +81,8 @@ func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	})
 }
 
-// firstSince returns the position at which a key became the first key of its lock. The key must have been present
-// before the given position.
+// firstSince returns the position at which a key became its lock's first key. The key must have been present before the
+// given position.
 func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	var keys standingKeys
 	since := k.set
@@ -105,7 +105,7 @@ func (t *judge) blocking(keys standingKeys) standingKeys {
 }
 
 // crashedOwner finds the first key whose process had crashed before the given position, and the position of the crash.
-// If the key was set after the crash, the process had requested it before.
+// If the key was set after the crash, the process had requested it before crashing.
 func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash int) {
 	for n := range keys {
 		k := &keys[n]
@@ -120,7 +120,7 @@ func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash
 	return nil, -1
 }
 
-// lastOf returns the position of the last event of a process before the given position, or -1 if there is none.
+// lastOf returns the position of a process's last event before the given position, or -1 if there is none.
 func (t *judge) lastOf(p history.Process, before int) int {
 	for before--; before >= 0 && t.History.Events[before].Process != p; before-- {
 	}
@@ -138,13 +138,13 @@ type abandonedKey struct {
 // abandoned finds, among the keys that exist at the moment now, the first one that nobody is going to release. There
 // are two cases:
 //
-//   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
-//     or remains because of its client's session.
-//   - Its client is still waiting for the lock, because an earlier try of the client set the key or because, in a
-//     queue, the client does not notice that it is first.
+//   - Its client gave up the attempt or left the section. The key never expires, or was still being extended, or
+//     remains because of its client's session.
+//   - Its client is still waiting for the lock, because an earlier try by the client set the key or because, in a
+//     queue, the client has not noticed that it is first.
 //
-// A key that can expire must have been there for longer than a TTL. The servers without abandoned keys must be too few
-// for a quorum.
+// A key that can expire must have been there for longer than a TTL. There must be too few servers without abandoned
+// keys to form a quorum.
 func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *abandonedKey) {
 	var blocked []history.Process
 	for n := range t.blocking(keys) {
@@ -194,7 +194,7 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
-	// the key's lease has ended, but a client that is still waiting measures the lease wrongly
+	// the key's lease has ended, but a client that is still waiting is measuring it wrongly
 	case s.ClientsExpire && k.until <= now.time:
 		return x, false
 	case k.until == history.Never && !s.Sessions:
@@ -208,9 +208,9 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 	return x, true
 }
 
-// missedTurn reports whether a client did not notice that its key, which has index n, is first in the queue. The client
-// must have no later key in the queue. If the header counts the client's requests, the client must have stopped sending
-// them.
+// missedTurn reports whether a client has not noticed that its key, which has index n, is first in the queue. The
+// client must not have a later key in the queue. If the header counts the client's requests, the client must have
+// stopped sending them.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 	client := t.ProcessOf(keys[n].of)
 	_, known := t.History.Header.Asked[client]
@@ -218,17 +218,16 @@ func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 		func(o standingKey) bool { return t.ProcessOf(o.of) == client })
 }
 
-// isSilent reports whether it is known that none of a client's requests for a lock reached a server within the last
-// TTL.
+// isSilent reports whether it is known that none of a client's lock requests have reached a server within the last TTL.
 func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	h := &t.History.Header
 	last, known := t.lastAsked(client, now)
 	return known && now-last > h.TTL
 }
 
-// lastAsked returns the time, up to the given time, at which a client's request for a lock last reached a server. It
-// returns 0 if no request did. The header contains only the time at which the client's very last request arrived, and
-// the longest gap between two of its requests. If this is not enough to tell, known is false.
+// lastAsked returns when, up to the given time, one of a client's lock requests last reached a server, or 0 if none
+// did. The header contains only the time at which the client's very last request arrived, and the longest gap between
+// two of its requests. If this is not enough to tell, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]
@@ -238,7 +237,7 @@ func (t *judge) lastAsked(client history.Process, by history.Time) (last history
 	return last, known
 }
 
-// asks reports whether it is known that a request of a client for a lock reached a server within a period.
+// asks reports whether it is known that one of a client's lock requests reached a server within a period.
 func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	h := &t.History.Header
 	if last, known := t.lastAsked(client, by); known {
@@ -264,7 +263,7 @@ func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	return trace.Open
 }
 
-// stay explains why an abandoned key has not disappeared.
+// stay says why an abandoned key has not disappeared.
 func (x *abandonedKey) stay(t *judge) string {
 	switch {
 	case x.detail == SessionLives:

@@ -26,7 +26,7 @@ var leftKeys = struct{ owners, expiries, renewed, asked []string }{
 	[]string{"unknown", "at first", "to the end"},
 }
 
-// text returns the log of the history.
+// text returns the history's log.
 func (k *leftKey) text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -71,8 +71,8 @@ func (k *leftKey) expires() bool {
 	return k.service == history.Redis && (k.expiry == "due" || k.renewed != "no")
 }
 
-// stays reports whether the key still exists when a client has waited for too long: at 12 s or, if another client has
-// held the lock before, at 15 s.
+// stays reports whether the key still exists when a client has waited too long: at 12 s or, if another client has held
+// the lock before, at 15 s.
 func (k *leftKey) stays() bool {
 	over := 12
 	if strings.HasPrefix(k.owner, "other") && k.owner != "other, waits" {
@@ -101,8 +101,8 @@ func (k *leftKey) want() Cause {
 	return Cause{Kind: StuckBehindAbandoned}
 }
 
-// TestAKeyThatNobodyWillReleaseIsNamed tries all combinations of a leftKey. The finding must name the client to which
-// the key belongs, and its remedy must not contain advice that does not help.
+// TestAKeyThatNobodyWillReleaseIsNamed tries all combinations of a leftKey. The finding must name the client that the
+// key belongs to, and its remedy must not contain advice that does not help.
 func TestAKeyThatNobodyWillReleaseIsNamed(t *testing.T) {
 	var checker Checker
 	n := 0
@@ -176,8 +176,8 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	}
 }
 
-// A Kubernetes record remains after its lease has ended, and any client may take it. A client that still waits measures
-// the lease by the wrong clock, so no remedy may advise the former holder to delete the record.
+// A Kubernetes record remains after its lease has ended, and any client may take it. A client that is still waiting is
+// measuring the lease by the wrong clock, so no remedy may advise the former holder to delete the record.
 func TestARecordWhoseLeaseIsOverIsNotWhatOthersWaitBehind(t *testing.T) {
 	for _, c := range []struct {
 		until string

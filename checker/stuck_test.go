@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// randomWaits returns a history with three clients and two locks. The clients request one lock while they hold the
-// other, give up, release and crash. Some histories have faults. In some, a server is permanently cut off from one of
-// the clients. At most one event happens per nanosecond.
+// randomWaits returns a history with three clients and two locks. The clients request one lock while holding the other,
+// give up, release and crash. Some histories have faults. In some, a server is permanently cut off from one of the
+// clients. At most one event happens per nanosecond.
 func randomWaits(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: history.Time(r.IntN(4)), Hold: 1, Slack: history.Time(r.IntN(4)),
 		Uncapped: r.IntN(3) == 0, Locks: []history.Lock{"a", "b"}}}
@@ -65,7 +65,7 @@ func randomWaits(r *rand.Rand) *history.History {
 	return h
 }
 
-// TestStandstillIsWhatTheLawSays compares the checker with the literal implementation of the law (package slow), which
+// TestStandstillIsWhatTheLawSays checks the checker against the literal implementation of the law (package slow), which
 // examines every period of time.
 func TestStandstillIsWhatTheLawSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))

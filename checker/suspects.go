@@ -9,7 +9,7 @@ import (
 )
 
 // Known contains what trials have shown about the faults behind a violation. It identifies each fault by the index of
-// the event at which the fault struck.
+// the event at which it struck.
 type Known struct {
 	Idle []int // the violation also occurs without these faults, so its explanation does not name them
 	// the faults without which the violation does not occur; the explanation names them if it finds no other reason
@@ -18,7 +18,7 @@ type Known struct {
 	Later  bool // the violation still occurs without a needed fault, because of later faults
 }
 
-// CheckKnowing explains a breach in h a second time, after Check has found it. It uses what trials have shown, so the
+// CheckKnowing explains a breach that Check found in h once more. It takes into account what trials have shown, so the
 // cause may change.
 func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
 	c.t.known, c.t.only = k, breach
@@ -28,8 +28,8 @@ func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Fin
 	return f
 }
 
-// neededStory names the faults that the violation is known to need. It returns "" if the explanation has already named
-// a fault.
+// neededStory names the faults that the violation is known to need. It returns "" if the explanation already names a
+// fault.
 func (t *judge) neededStory() string {
 	if len(t.Cited) > 0 || len(t.known.Needed) == 0 {
 		return ""
@@ -67,19 +67,19 @@ func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	}
 }
 
-// suspected reports whether a fault may be a reason for the violation. Only faults that are known to be unnecessary are
-// ruled out.
+// suspected reports whether a fault may be a reason for the violation. Only faults known to be unnecessary are ruled
+// out.
 func (t *judge) suspected(f *trace.Fault) bool {
 	return len(t.known.Idle) == 0 || !slices.Contains(t.known.Idle, t.History.Events[f.Start].Index)
 }
 
-// suspectsIn returns the suspected faults that struck between two positions and that satisfy matches.
+// suspectsIn returns the suspected faults that struck between two positions and satisfy matches.
 func (t *judge) suspectsIn(from, to int, matches func(*trace.Fault) bool) []*trace.Fault {
 	return t.FaultsIn(from, to, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }
 
-// lastSuspect returns the latest suspected fault that struck before position i and satisfies matches. It returns nil if
-// there is none.
+// lastSuspect returns the latest suspected fault that struck before position i and satisfies matches, or nil if there
+// is none.
 func (t *judge) lastSuspect(i int, matches func(*trace.Fault) bool) *trace.Fault {
 	return t.LastFault(i, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }

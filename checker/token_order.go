@@ -19,7 +19,7 @@ func init() {
 		judge:  (*judge).tokenOrder, uncertain: clockerror.Tokens})
 }
 
-// tokenOrder checks that fencing tokens strictly increase in the order of grants. Different grants of a lock must have
+// tokenOrder checks that fencing tokens strictly increase in the order of grants. A lock's grants must all have
 // different tokens. If a grant was requested after another grant had returned, its token must be higher.
 //
 // The law can be checked only if two grants of the same lock have tokens.
@@ -53,12 +53,12 @@ func (t *judge) tokenOrder(f *Finding) {
 	}
 }
 
-// tokenClash is a pair of grants of one lock whose tokens break the law. Grant a comes first in the history.
+// tokenClash is a pair of grants of the same lock whose tokens break the law. Grant a comes first in the history.
 type tokenClash struct{ a, b *trace.Grant }
 
-// tokenClashes finds two kinds of clash: a grant whose token an earlier grant had already used, and a grant with a
-// lower token than a grant that had returned before it was requested. For each kind, tokenClashes returns only the
-// first such grant, paired with the first grant that it clashes with.
+// tokenClashes finds two kinds of clashes: a grant whose token had already been used by an earlier grant, and a grant
+// with a lower token than a grant that had returned before it was requested. For each kind, tokenClashes returns only
+// the first such grant, paired with the first grant that it clashes with.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]
@@ -96,20 +96,20 @@ func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	return clashes
 }
 
-// mayHaveReturnedLater reports whether, given inexact clocks, grant a may have returned only after grant b was
+// mayHaveReturnedLater reports whether, with inexact clocks, grant a may not have returned until after grant b was
 // requested.
 func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
 	return a.Process != b.Process && t.History.Header.ClockError > 0
 }
 
 // returnedBefore reports whether grant a had returned before b's winning request was sent. Grants are listed in the
-// order in which they returned. So for a fixed b, returnedBefore is true up to some index of the list and false after
+// order in which they returned. So for a fixed b, returnedBefore is true up to some index in the list and false after
 // it.
 func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 	return a.OK < t.Asks[b.Ask].Call || b.Lease != nil && t.Time(a.OK) < b.Lease.Since
 }
 
-// tokenStory reports two grants of a lock whose tokens break the law.
+// tokenStory reports two of a lock's grants whose tokens break the law.
 func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	cause, which := Cause{Kind: TokenWentBack}, sentence("the higher token %d", a.Token)
 	if a.Token == b.Token {
@@ -132,8 +132,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant returns the record of a key of grant a or b that was set by a deposed master, after another server had
-// replaced it as the master of its group. It returns nil if there is none.
+// deposedGrant returns the record of one of the keys of grant a or b that was set by a deposed master, after another
+// server had taken over as its group's master. It returns nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]

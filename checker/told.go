@@ -4,16 +4,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// loss describes why a holder lost its key early. The holder was told of the loss, but continued to work.
+// loss describes why a holder lost its key early. The holder was told of the loss, but kept working.
 type loss struct {
 	cause   Cause
 	leases  clash // the leases as they would have overlapped if the holder had not been told
 	records []record
 }
 
-// lossTold finds out why a holder was told that its lock was lost. It considers only losses that ended the lease and
-// that were caused by the early removal of a key. It returns nil if the key expired when it was due, or if the lease
-// ended in another way.
+// lossTold finds out why a holder was told that it had lost its lock. It considers a loss only if it ended the lease
+// and was caused by the early removal of a key. It returns nil if the key expired on time, or if the lease ended in
+// another way.
 func (t *judge) lossTold(c *clash, l lateness) *loss {
 	g := &t.Grants[l.grant]
 	var last, then *trace.Span
@@ -47,13 +47,13 @@ func (t *judge) lossTold(c *clash, l lateness) *loss {
 	return nil
 }
 
-// comesFromLoss reports whether a holder was late because it lost the lock. The argument late is the cause of the
-// lateness if the loss is ignored. comesFromLoss returns false if that cause is a pause or a wait for another lock.
+// comesFromLoss reports whether a holder was late because it had lost the lock. late is what the cause would be if the
+// loss were ignored. comesFromLoss returns false if that cause is a pause or a wait for another lock.
 func comesFromLoss(late Cause) bool {
 	return late.Kind == NeverRenewed || late.Kind == HolderOutlivedLease && late.Detail != ByPause
 }
 
-// lossStory explains why the lease of a holder ended early.
+// lossStory explains why a holder's lease ended early.
 func (t *judge) lossStory(l lateness, on *loss) string {
 	return sentence("The lease of %s was over at %v, when it was told that its lock was lost: %s.",
 		t.Grants[l.grant].Process, l.ended, t.recordStory(&on.leases, &on.records[len(on.records)-1]))

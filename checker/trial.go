@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Trial describes what happened to a violation when the run was repeated without some faults. The checker makes no
-// trials, since it cannot repeat runs. Callers that can repeat a run add trials to a finding.
+// Trial describes what happened to a violation when the run was repeated without some faults. The checker does not
+// perform trials, since it cannot repeat runs. Callers that can repeat a run add trials to a finding.
 type Trial struct {
-	Faults []string // plan lines of the faults that were removed; empty: all faults of the plan
+	Faults []string // plan lines of the removed faults; empty: all of the plan's faults
 	Needed bool     // the cause breaks the law if any one of these faults is present, but not without them
 	Later  bool     // faults that struck only after the law was broken, or never, were removed as well
-	// Outcome and Cause are those of the same law in the run without the removed faults.
+	// Outcome and Cause are the same law's outcome and cause in the run without the removed faults.
 	Outcome Outcome
 	Cause   Cause
 	Others  []history.Process // the processes involved, if the same cause breaks the law between other processes
@@ -31,8 +31,7 @@ func (t Trial) String() string {
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }
 
-// listOnce lists names, each in the given format. It lists a name that occurs several times only once, and adds how
-// often it occurs.
+// listOnce lists names, each in the given format. It lists a repeated name only once, and adds how often it occurs.
 func listOnce[T ~string](names []T, format, times string) string {
 	var all []string
 	for i, n := range names {

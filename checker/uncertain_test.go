@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// withClockError returns a history of one lock, recorded by clocks that may be off by 5 ms. Its events are in the order
-// of their times.
+// withClockError returns a history of one lock, recorded by clocks that may be off by 5 ms. Its events are in time
+// order.
 func withClockError(seen map[history.Process]history.Time, events ...history.Event) *history.History {
 	h := &history.History{Header: history.Header{End: history.Of(time.Second),
 		Recording: history.Recording{ClockError: history.Of(5 * time.Millisecond), Seen: seen}}, Events: events}
@@ -24,8 +24,9 @@ func withClockError(seen map[history.Process]history.Time, events ...history.Eve
 
 func ms(n int) history.Time { return history.Of(time.Duration(n) * time.Millisecond) }
 
-// TestUncertainOverlapsAreMeasured lets a second client enter before, at the same time as, or after the first client
-// calls release. All these times differ by less than the clock error.
+// TestUncertainOverlapsAreMeasured checks that the explanation says by how much two sections overlap, or how far apart
+// they are, if that is less than the clock error. The second client enters before, at the same time as, or after the
+// first client calls release.
 func TestUncertainOverlapsAreMeasured(t *testing.T) {
 	for entered, want := range map[int]string{7: "overlap by 3ms", 10: "lie 0s apart", 12: "lie 2ms apart"} {
 		h := withClockError(nil,
@@ -42,8 +43,8 @@ func TestUncertainOverlapsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestWhatAClientReadAfterItsRecordEndsIsNotKnown judges a history in which the resource accepts a write of a client
-// after the client's own record has ended. The client may have read something in the meantime.
+// TestWhatAClientReadAfterItsRecordEndsIsNotKnown checks that resource-safety is undecided if the resource accepts a
+// client's write after the client's own record has ended. The client may have read something in the meantime.
 func TestWhatAClientReadAfterItsRecordEndsIsNotKnown(t *testing.T) {
 	const what = "a was recorded until 0.050 s, and the resource accepted what it did at 0.080 s"
 	for at, open := range map[int]bool{30: false, 80: true} {

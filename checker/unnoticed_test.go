@@ -9,8 +9,7 @@ import (
 )
 
 // TestAnEndThatIsNoticedLate judges histories in which a process died inside its section, at an unknown time after it
-// was last known to be alive. The law is violated if every possible time of death violates it. It holds if no possible
-// time violates it.
+// was last known to be alive. The law is violated if every possible time of death violates it. It holds if none does.
 func TestAnEndThatIsNoticedLate(t *testing.T) {
 	for _, test := range []struct {
 		alive, noticed, enters int

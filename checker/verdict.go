@@ -1,11 +1,11 @@
 // Package checker judges histories. Each law has its own file, which says what the law demands, what it needs from a
-// history, and how the cause of a violation is found. The checker does not depend on the simulator, so it can judge a
-// history of any system.
+// history, and how the cause of a violation is found. The checker does not depend on the simulator, so it can judge any
+// system's histories.
 //
 // Goals: correct verdicts, each with a witness, a cause and an explanation in plain words. A law holds only if the
 // history exercised it.
 //
-// Non-goals: running or drawing anything, and guessing what a history does not contain.
+// Non-goals: running or drawing anything, and guessing at what a history does not contain.
 package checker
 
 import (
@@ -18,7 +18,7 @@ import (
 // Outcome is the result of judging one law.
 type Outcome uint8
 
-// The outcomes of judging a law. The zero Outcome never means that the law holds.
+// The possible outcomes. The zero Outcome never means that the law holds.
 const (
 	Unchecked Outcome = iota // the history lacks what the law needs
 	Holds                    // the law was exercised and nothing broke it
@@ -28,7 +28,7 @@ const (
 
 var outcomeNames = [...]string{"unchecked", "holds", "undecided", "violated"}
 
-// String returns the word that scenario files and reports use.
+// String returns the word used in scenario files and reports.
 func (o Outcome) String() string {
 	if int(o) >= len(outcomeNames) {
 		return "invalid outcome"
@@ -42,7 +42,7 @@ type Cause struct {
 	Detail string // empty if the kind has no variants
 }
 
-// String returns "kind" or "kind (detail)", the format that expectations in scenario files use.
+// String returns "kind" or "kind (detail)", the format used for expectations in scenario files.
 func (c Cause) String() string {
 	if c.Detail == "" {
 		return string(c.Kind)
@@ -56,14 +56,14 @@ type Finding struct {
 	Outcome Outcome
 	Judges  Judges // only for mutual-exclusion
 	// Cause, Remedy and Witness are set if and only if the law is violated. Lock is the lock involved. Holders are the
-	// processes involved. Which processes these are depends on the law: for example, two clients that were inside at
+	// processes involved. The law determines which processes these are: for example, two clients that were inside at
 	// the same time, the process that removed a lock and the lock's owner, or the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
 	// About is the process whose lease, key or delay is the cause. In a clash it is one of the Holders. For a waiter it
-	// is the process that blocks the waiter. It is empty if the cause does not concern a single process.
+	// is the process that is blocking the waiter. It is empty if the cause does not concern a single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
 	// At is the index of the event that broke the law. Later events did not contribute to the violation.
@@ -71,22 +71,22 @@ type Finding struct {
 	// Unrecorded is set if the servers recorded that keys disappeared, but not why. The law is then unchecked, or the
 	// cause of its violation is unknown.
 	Unrecorded bool
-	// Faults are the faults that the explanation gives as reasons. Each is identified by the index of the event at
-	// which it struck. The indexes are in ascending order.
+	// Faults are the faults that the explanation blames. Each is identified by the index of the event at which it
+	// struck. The indexes are in ascending order.
 	Faults []int
-	// Trials are runs without some of the faults. They show whether the violation still occurs. Trials that left out a
+	// Trials are runs without some of the faults, which show whether the violation still occurs. Trials that left out a
 	// needed fault come first. Check leaves Trials empty.
 	Trials []Trial
 	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another
-	// verdict. For a law that holds, it says what was examined ("15 sections, none overlapped").
+	// verdict. If the law holds, it says what was examined ("15 sections, none overlapped").
 	Explanation string
-	// Further lists the breaches of the law with causes other than Cause: for each cause, the first breach in the
-	// history. Each is a complete finding on the same law, whose own Further is empty.
+	// Further lists breaches of the law with causes other than Cause: for each such cause, the first breach in the
+	// history. Each is a complete finding on the same law, but with an empty Further.
 	Further []Finding
 }
 
-// Breaches yields the breaches of the law, one for each cause: first the finding itself, then Further. It yields
-// nothing if the law is not violated.
+// Breaches yields the law's breaches, one for each cause: first the finding itself, then Further. It does not yield
+// anything if the law is not violated.
 func (f *Finding) Breaches() iter.Seq[*Finding] {
 	return func(yield func(*Finding) bool) {
 		if f.Outcome != Violated || !yield(f) {
@@ -100,7 +100,7 @@ func (f *Finding) Breaches() iter.Seq[*Finding] {
 	}
 }
 
-// By returns the breach of the law that has a given cause, or nil if there is none.
+// By returns the breach of the law with the given cause, or nil if there is none.
 func (f *Finding) By(c Cause) *Finding {
 	for b := range f.Breaches() {
 		if b.Cause == c {
@@ -110,8 +110,8 @@ func (f *Finding) By(c Cause) *Finding {
 	return nil
 }
 
-// Retain keeps only the breaches for which keep returns true, and reports whether any is left. If none is left, it
-// leaves the finding unchanged.
+// Retain keeps only the breaches for which keep returns true, and reports whether any are left. If none are, it leaves
+// the finding unchanged.
 func (f *Finding) Retain(keep func(*Finding) bool) bool {
 	var left []Finding
 	for b := range f.Breaches() {
@@ -128,7 +128,7 @@ func (f *Finding) Retain(keep func(*Finding) bool) bool {
 }
 
 // Came returns the outcome with its causes: "violated by CAUSE, also by CAUSE". It adds a note if only one of the two
-// judges had an answer.
+// judges reached an answer.
 func (f *Finding) Came() string {
 	came := f.Outcome.String()
 	if f.Outcome == Violated {
@@ -152,7 +152,7 @@ func (f *Finding) Also() string {
 	return ", also " + list(causes)
 }
 
-// Verdict holds one finding per law, in the order of Laws.
+// Verdict holds one finding per law, in Laws order.
 type Verdict struct {
 	Findings []Finding
 }

@@ -7,23 +7,24 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// waiting holds what is known about a client that waited although nobody held the lock.
+// waiting holds what is known about a client that had to wait although nobody held the lock.
 type waiting struct {
 	silent     bool // the client sent its last request long before
-	turnedAway bool // the client still sent requests, although no server had a key of the lock
+	turnedAway bool // the client kept sending requests, although no server had a key of the lock
 	hasty      bool // the client gave up each acquire before it could have noticed the end of a Kubernetes lease
 	ungranted  bool // no client had got any lock so far
-	unreleased bool // all keys of failed attempts expired; none was deleted
-	heldUp     bool // an attempt had a quorum in time, but waited for a server that did not answer
+	unreleased bool // all keys of failed attempts expired; none were deleted
+	heldUp     bool // an attempt had a quorum in time, but was waiting for a server that did not answer
 	away       bool // a server was down, paused or cut off
 	struck     bool // a fault had struck by then
-	// The following fields describe the key that blocked the client:
-	earlierTry  bool // set by an earlier try of a client that still waits or got the lock later
+	// The fields below describe the key that blocked the client.
+	earlierTry  bool // set by an earlier try by a client that is still waiting or got the lock later
 	everlasting bool // the key never expires
 	leftSection bool // the key's client had got the lock with it, and has left the section
 }
 
-// waitingStory describes what is known about a waiter's requests since a given time. It returns "" if nothing is known.
+// waitingStory describes what is known about a waiter's requests since the given time. It returns "" if nothing is
+// known.
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
 	h := &t.History.Header
 	asked, _ := t.lastAsked(a.Process, now.time)
@@ -54,8 +55,8 @@ func (t *judge) firstAsked(client history.Process) history.Time {
 	return t.Time(t.Asks[n].Call)
 }
 
-// longestTry returns the longest time for which a waiter requested the lock without giving up. It considers only the
-// acquires that were active in the given period.
+// longestTry returns the longest time for which a waiter kept requesting the lock without giving up. It considers only
+// the acquires that were active in the given period.
 func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Asks {
 		a := &t.Asks[n]
@@ -76,8 +77,8 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether attempts that did not get the lock left their keys behind between a given time and a
-// given position: at least one such key expired, and none was deleted.
+// leftToExpire reports whether attempts that did not get the lock left their keys behind between the given time and
+// position: at least one such key expired, and none were deleted.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
@@ -92,8 +93,8 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory says that requests of a client reached the servers until a given time, although no server had a key
-// of the lock.
+// turnedAwayStory says that a client's requests reached the servers by the given time, although no server had a key of
+// the lock.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {
@@ -103,8 +104,8 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 		"and no server had a key of the lock.", client, last)
 }
 
-// takenInVain returns a sentence about the attempt that took the key of a lock at the given position, if that attempt
-// was never granted the lock. It returns "" if it was, or if the position is negative.
+// takenInVain returns a sentence about the attempt that took a lock's key at the given position, if that attempt was
+// never granted the lock. It returns "" if it was, or if the position is negative.
 func (t *judge) takenInVain(taken int) string {
 	if taken < 0 {
 		return ""
@@ -118,7 +119,7 @@ func (t *judge) takenInVain(taken int) string {
 		quoted(e.Lock), e.Time, client)
 }
 
-// isFree reports whether no server had a key of a lock between a given time and a given position.
+// isFree reports whether no server had a key of the lock between the given time and position.
 func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	return len(t.standing(lock, at)) == 0 && !slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]
@@ -126,7 +127,7 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether any attempt did not get the lock because it waited for a server that was out of reach. The
+// outlasted reports whether any attempt failed to get the lock because it was waiting for an unreachable server. The
 // attempt must have set keys on a quorum of servers within a sixth of the TTL. Only keys that were set in the given
 // period count.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {

@@ -29,11 +29,11 @@ type Exclusion struct {
 	// Forever excludes only faults that never end: a Crash or ShutDown without a restart, or a Cut or Drift without a
 	// duration. It cannot be combined with Within.
 	Forever bool
-	// OneWay (Cut only) excludes only cuts of a single direction. It cannot be combined with Forever.
+	// OneWay (Cut only) excludes only cuts in a single direction. It cannot be combined with Forever.
 	OneWay bool
 }
 
-// ProcessKind is a kind of process that an exclusion can name, such as any client.
+// ProcessKind is a kind of process that an exclusion can name, for example "any client".
 type ProcessKind uint8
 
 // The kinds of process that an exclusion can name.
@@ -112,7 +112,7 @@ func (p *parser) exclusion(x *Exclusion) {
 	}
 }
 
-// limit parses a rate without a sign, in ppm.
+// limit parses an unsigned rate, in ppm.
 func (p *parser) limit() int {
 	text := p.quantity("a rate such as 1000ppm")
 	if text == "" {

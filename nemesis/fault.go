@@ -5,7 +5,7 @@
 // a scenario, a plan, a report and a shrunk counterexample; a plan is fixed before the run, so that a run can be
 // repeated, edited and shrunk; an error in a line states what is wrong and where, and suggests the nearest valid word.
 //
-// Non-goals: nothing here observes a run or makes decisions while it runs. Faults need to be possible; they need not be
+// Non-goals: nothing here observes a run or makes decisions while it runs. Faults must be possible, but not necessarily
 // likely or fair.
 //
 // # Where to add a kind of fault
@@ -25,9 +25,9 @@
 //   - A new kind that can be drawn changes the faults drawn for every seed. Rewrite the golden files with -update. A
 //     mutant in scenarios/corpus/mutants.go may now be caught by a later seed than the one stated there.
 //
-// A program with an incomplete definition panics at start. kind_stall_test.go is an example of a new kind; all tests of
-// this package run with it. rooms_test.go registers a twin of every kind, and checks that every package treats the twin
-// like the kind itself.
+// A program with an incomplete definition panics on startup. kind_stall_test.go is an example of a new kind; all tests
+// of this package run with it. rooms_test.go registers a twin of every kind, and checks that every package treats the
+// twin like the kind itself.
 package nemesis
 
 import (
@@ -41,7 +41,7 @@ import (
 type Loss uint8
 
 const (
-	// a client loses all its data, which is in memory; never used for a crash of a server
+	// a client loses all its data, which is in memory; never used for a server crash
 	LosesMemory     Loss = iota
 	LosesUnsynced        // a server keeps only what was fsynced
 	LosesEverything      // a server restarts with no data

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// grammarLine is a line and the fault that it describes.
+// grammarLine is a line and the fault it describes.
 type grammarLine struct {
 	line  string
 	fault Fault
 }
 
-// grammar lists the documented lines that define the grammar, with the faults that they describe. The test file of each
+// grammar lists the documented lines that define the grammar, with the faults they describe. The test file for each
 // newer kind adds its own lines.
 var grammar = []grammarLine{
 	{"pause client-1 for 15s after acquired",
@@ -92,7 +92,7 @@ func TestEveryLineOfTheDesignMeansWhatItSays(t *testing.T) {
 	}
 }
 
-// TestWaysOfWriting checks lines that are accepted but printed in another form.
+// TestWaysOfWriting checks lines that are accepted but printed in a different form.
 func TestWaysOfWriting(t *testing.T) {
 	for line, printed := range map[string]string{
 		"\t pause  client-1\tfor 15s  after acquired ": "pause client-1 for 15s after acquired",

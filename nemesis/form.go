@@ -14,13 +14,13 @@ type part struct {
 	states Field  // the fields of Fault that the part sets
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer calls visit with each change that makes this part of the line simpler. It is nil if the part cannot be
+	// plainer calls visit with each change that simplifies this part of the line. It is nil if the part cannot be
 	// simplified. A change must not write into Left or Right, because copies of the fault share them.
 	plainer func(f *Fault, visit func(change func(*Fault)))
 }
 
 // Plainer calls visit with each change that simplifies f or removes an optional element, such as its duration. Some of
-// the changes produce faults that are impossible.
+// the changes make the fault impossible.
 func (f Fault) Plainer(visit func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
@@ -29,7 +29,7 @@ func (f Fault) Plainer(visit func(change func(*Fault))) {
 	}
 }
 
-// Usage returns the grammar as shown to users: the line of each kind of fault in the order of Kinds, then alternative
+// Usage returns the grammar as shown to users: the line for each kind of fault in the order of Kinds, then alternative
 // forms of some kinds, then WHEN and MESSAGE. Words in capitals stand for values, and parts in brackets are optional.
 func Usage() []string {
 	lines := make([]string, 0, len(Kinds)+4)
@@ -65,7 +65,7 @@ func (f Fault) String() string {
 	return string(b)
 }
 
-// words returns a part that consists of literal words.
+// words returns a part made of literal words.
 func words(text string) part {
 	list, printed := strings.Fields(text), " "+text
 	return part{
@@ -158,7 +158,7 @@ func fewerDirections(f *Fault, visit func(func(*Fault))) {
 	}
 }
 
-// fewer returns shorter lists: for each process in the list, a list with only that process and a list without it.
+// fewer returns shorter lists: for each process in the list, one with only that process and one without it.
 func fewer(all []sim.ProcessID) [][]sim.ProcessID {
 	var list [][]sim.ProcessID
 	for i := range all {
@@ -240,7 +240,7 @@ func printRestart(b []byte, f *Fault) []byte {
 // Timed reports whether the trigger is a time.
 func (t *Trigger) Timed() bool { return t.Point == "" && !t.Message.Named() }
 
-// String prints the trigger in the form that most kinds of faults use: "at 1.2s", "after the 3rd acquired". (For a
+// String prints the trigger in the form used by most kinds of faults: "at 1.2s", "after the 3rd acquired". (For a
 // drift, the word before a time is "from".)
 func (t Trigger) String() string { return string(t.appendTo(nil, "at")) }
 

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse checks three things: Parse does not panic, an error points to a place in the line, and the text of a parsed
-// fault parses to an equal fault.
+// FuzzParse checks three things: Parse does not panic, an error points to a place in the line, and a parsed fault's
+// text parses to an equal fault.
 func FuzzParse(f *testing.F) {
 	for _, g := range grammar {
 		f.Add(g.line)
@@ -41,8 +41,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParsePlan checks that ParsePlan does not panic. If it succeeds, the text of the plan must also parse to an equal
-// plan.
+// FuzzParsePlan checks that ParsePlan does not panic. If it succeeds, the plan's text must also parse to an equal plan.
 func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(planText))
 	f.Add([]byte("\ufeff# why\r\n\r\nseed 1 # x\r\nscenario a#b c\r\ncrash client-1 at 1s"))

@@ -15,13 +15,13 @@ type Installed struct {
 	passages
 }
 
-// Over reports whether every fault that begins or ends at a known time has begun and ended. Faults that wait for a
-// point or a message do not count, nor do faults that last forever.
+// Over reports whether every fault that begins or ends at a known time has done so. Faults that wait for a point or a
+// message do not count, nor do faults that last forever.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install schedules the faults in a world, which must already have all its processes. Both the times in the plan and
-// the number of times that a client passes a point are counted from the call to Install. The faults must have been
-// validated against names. Each fault is recorded in the history when it begins and when it ends.
+// Install schedules the faults in a world, which must already have all its processes. Times in the plan, and the passes
+// of a client at a point, are counted from the call to Install. The faults must have been validated against names. Each
+// fault is recorded in the history when it begins and when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
 	strikers := make([]*striker, len(faults))
@@ -79,8 +79,8 @@ func (s *striker) arrange() {
 	}
 }
 
-// arrangeEnd schedules the end of a fault if its time is known from the start. At each instant, faults begin before
-// others end. So a fault that begins when another one ends has the same effect as a single longer fault.
+// arrangeEnd schedules the end of a fault if its time is known from the start. At any given instant, faults begin
+// before others end. So if one fault begins just as another ends, the effect is that of a single longer fault.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {
@@ -116,8 +116,8 @@ func (s *striker) strike() {
 	}
 }
 
-// finish ends the fault. It records the end only when the fault has no more effects, because checks may expect normal
-// behavior from then on.
+// finish ends the fault. It does not record the end until all effects of the fault are over, because checks may expect
+// normal behavior from then on.
 func (s *striker) finish() {
 	if s.how.end != nil {
 		s.how.end(s)
@@ -129,7 +129,7 @@ func (s *striker) finish() {
 	s.record(history.OK)
 }
 
-// schedule calls f after the given time. Until then, the plan is not over.
+// schedule calls f after the given time. The plan is not over until then.
 func (s *striker) schedule(d time.Duration, f func()) {
 	s.pending++
 	s.w.At(s.w.Now()+history.Of(d), func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestAPlanCountsFromItsInstallation checks that the times in a plan, and the number of times that a client has passed
-// a point, are counted from the installation of the plan.
+// TestAPlanCountsFromItsInstallation checks that a plan's times, and the number of times that a client has passed a
+// point, are counted from when the plan was installed.
 func TestAPlanCountsFromItsInstallation(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	w.AddClient("client-1", 0, func(env sim.Env) {

@@ -16,15 +16,15 @@ type Kind uint8
 // MaxKinds is the maximum number of kinds. It determines the size of arrays with one value per kind.
 const MaxKinds = 63
 
-// Kinds lists all kinds in the order of history.FaultKinds, which is also the order in the documentation.
+// Kinds lists all kinds in the order of history.FaultKinds, which the documentation also follows.
 var Kinds []Kind
 
 // definitions holds the definition of each kind, indexed by kind.
 var definitions [MaxKinds + 1]*definition
 
 // definition contains everything that this package, and the packages that draw, shrink and place faults, need to know
-// about a kind. It does not say what the kind does to its targets. Every reader of a history needs to know that, so it
-// is in the kind's row of history.FaultKinds.
+// about a kind. What the kind does to its targets is in its row of history.FaultKinds instead, because every reader of
+// a history needs to know that.
 type definition struct {
 	words   history.F // the words that begin its lines; a history uses them as the name of the kind
 	named   history.F // the words that begin its lines if Trigger.Message names a message; empty if they are the same
@@ -32,26 +32,26 @@ type definition struct {
 	parts   []part    // the parts of a line after the first words
 	meaning string    // what the fault does, as described in FORMAT.md
 
-	// target and peer are the roles that Fault.Target and Fault.Peer may have. check tests all other conditions.
+	// target and peer are the roles that Fault.Target and Fault.Peer may have. check checks all other conditions.
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// These functions inject the fault. If a fault has no trigger of its own, because it strikes with the message that
-	// it affects, arrange injects it. All other faults begin at their trigger. A fault ends after its duration or, if a
+	// Functions that inject the fault. arrange injects a fault that has no trigger of its own because it strikes with
+	// the message that it affects. All other faults begin at their trigger. A fault ends after its duration or, if a
 	// server went down, when the server restarts.
 	arrange, begin, end func(*striker)
-	// endless means that a fault of this kind never ends unless its line specifies a duration.
+	// endless is set if a fault of this kind never ends unless its line specifies a duration.
 	endless bool
-	// holds means that the target does nothing once the fault has begun. If the trigger is an answer to a client, the
-	// fault begins before the client acts on the answer.
+	// holds is set if the target does nothing once the fault has begun. If the trigger is an answer to a client, the
+	// fault then begins before the client acts on the answer.
 	holds bool
-	// recordsItself reports whether f is recorded only some time after it begins. It is nil if no fault of the kind is
-	// recorded late.
+	// recordsItself reports whether f is recorded only some time after it begins. It is nil if faults of this kind are
+	// never recorded late.
 	recordsItself func(f *Fault) bool
-	// aftermath returns how long f has effects after its end. It is nil if there are none.
+	// aftermath returns how long the effects of f last after its end. It is nil if there are none.
 	aftermath func(f *Fault) time.Duration
-	// outcome means that a history records only the outcome of the fault, whatever has caused it. The recorded line
-	// then has no trigger.
+	// outcome is set if a history records only the outcome of the fault and not its cause. The recorded line then has
+	// no trigger.
 	outcome bool
 
 	// weight, possible and draw say how the fault is drawn at random. weight is relative to the weights of other kinds;
@@ -67,7 +67,7 @@ type definition struct {
 	opening []string // words, split into single words
 }
 
-// register adds a kind. If the definition is not complete, it panics, so an incomplete kind cannot be used.
+// register adds a kind. It panics if the definition is incomplete, so that an incomplete kind cannot be used.
 func register(d definition) Kind {
 	row := slices.IndexFunc(history.FaultKinds, func(k history.FaultKind) bool { return k.F == d.words })
 	d.opening = strings.Fields(string(d.words))
@@ -84,8 +84,8 @@ func register(d definition) Kind {
 	return k
 }
 
-// lacks returns a description of what is missing or wrong in a definition, or "". row is the index of the definition's
-// row in history.FaultKinds, or negative if there is none.
+// lacks says what is missing from a definition or wrong with it, or returns "" if nothing is. row is the index of the
+// definition's row in history.FaultKinds, or negative if there is none.
 func (d *definition) lacks(row int) string {
 	p := &d.placement
 	switch {
@@ -153,7 +153,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // Does returns what a fault of this kind does to its targets.
 func (k Kind) Does() history.Effect { return history.F(k.String()).Does() }
 
-// Has reports whether faults of this kind use the field, always or sometimes.
+// Has reports whether faults of this kind use the field, at least sometimes.
 func (k Kind) Has(f Field) bool {
 	d := k.definition()
 	return d != nil && d.fields&f != 0
@@ -165,7 +165,7 @@ func (k Kind) Endless() bool {
 	return d != nil && d.endless
 }
 
-// StrikesOne reports whether faults of this kind affect exactly one process, and whether that can be a process of the
+// StrikesOne reports whether a fault of this kind affects exactly one process, and whether that process can be of the
 // given kind.
 func (k Kind) StrikesOne(of ProcessKind) bool {
 	d := k.definition()
@@ -177,7 +177,7 @@ func (k Kind) StrikesOne(of ProcessKind) bool {
 // Meaning describes what a fault of this kind does, in Markdown.
 func (k Kind) Meaning() string { return k.definition().meaning }
 
-// Weight returns how often faults of this kind are drawn relative to others. A mix may override it.
+// Weight returns how often faults of this kind are drawn, relative to other kinds. A mix may override it.
 func (k Kind) Weight() int { return k.definition().weight }
 
 // Draw sets f to a random fault of this kind, without a trigger.
@@ -186,7 +186,7 @@ func (k Kind) Draw(d Dice, f *Fault) {
 	k.definition().draw(d, f)
 }
 
-// Placement returns the settings with which a verification places faults of this kind.
+// Placement says how a verification places faults of this kind.
 func (k Kind) Placement() *Placement { return &k.definition().placement }
 
 // Field is a set of fields of a Fault.
@@ -208,7 +208,7 @@ const (
 	FieldLock
 )
 
-// Dice draws the values of a random fault. Its mix determines the ranges of durations and sizes.
+// Dice draws a random fault's values. Its mix sets the ranges of durations and sizes.
 type Dice interface {
 	Targets() *Targets
 	Among(list []sim.ProcessID) sim.ProcessID // one of the list, all with equal probability
@@ -225,36 +225,36 @@ type Dice interface {
 	Message() int                  // the number of a message, counted from 1
 }
 
-// Placement says which faults of one kind a verification tries. It tries every start of a fault that can make a
-// difference and, if the fault has a duration or a restart, every end that can make a difference. If a kind has too
-// many such placements, the verification tries random ones instead.
+// Placement says which faults of one kind a verification tries. It tries every start that can make a difference and, if
+// the fault has a duration or a restart, every end that can make a difference. If there are too many such placements,
+// it tries random ones instead.
 type Placement struct {
 	// Order ranks the kinds, from 1. The simplest kind comes first.
 	Order int
 	// At says where in a run the fault may start.
 	At Start
-	// Why explains why the verification tries only random placements in a run with these processes. It returns "" if it
-	// tries all placements. If Why is nil, all placements are tried in every run.
+	// Why explains why the verification tries only random placements in a run with these processes. It returns "" if
+	// the verification tries all placements. If Why is nil, the verification tries all placements in every run.
 	Why func(*Names) string
-	// Beside describes the placements that the verification does not enumerate but tries at random. It returns "" if
-	// there are none. If Beside is nil, there are none in any run.
+	// Beside describes the placements that the verification tries at random because it does not enumerate them. It
+	// returns "" if there are none. If Beside is nil, there are none in any run.
 	Beside func(*Subjects) string
 	// Candidates returns the possible faults in a run, without their starts and ends. It is nil if the target is a
 	// message or a link, because the verification finds messages and links in the run itself.
 	Candidates func(*Subjects) []Fault
-	// Matters says which of the possible targets this kind can affect, such as "reads its wall clock". Only faults of
-	// such processes are candidates. It is empty if the kind can affect all targets.
+	// Matters says which of the possible targets this kind can affect, in words such as "reads its wall clock". Only
+	// faults of such processes are candidates. It is empty if the kind can affect all targets.
 	Matters string
-	// Between selects instants at which the effect of a fault may change, in addition to the instants at which the
-	// target acts. All starts between two neighboring instants have the same effect. Between is nil if there are no
-	// further instants.
+	// Between selects instants at which a fault's effect may change even though the target does not act. Starting the
+	// fault anywhere between two neighboring instants has the same effect. Between is nil if there are no such
+	// instants.
 	Between func(*Fault) Instants
-	// Stills means that the fault has no effect if its target never acts again.
+	// Stills is set if the fault has no effect when its target never acts again.
 	Stills bool
-	// AfterAnswers means that a fault on a client may also start between an answer and the request that follows at the
-	// same instant.
+	// AfterAnswers lets a fault on a client also start between an answer and the request that follows at the same
+	// instant.
 	AfterAnswers bool
-	// Sized means that the fault is tried in every size that can make a difference to its target's clock. Such a fault
+	// Sized is set if the fault is tried in every size that can make a difference to its target's clock. Such a fault
 	// has no end.
 	Sized bool
 }
@@ -262,7 +262,7 @@ type Placement struct {
 // Start says where in a run a fault may start.
 type Start uint8
 
-// The values of Start: the kinds of places in a run at which a verification starts a fault.
+// Values of Start. They say where in a run a verification starts a fault.
 const (
 	Nowhere    Start = iota // placements are not enumerated: no small set of starts represents all others
 	AtActs                  // between two acts of the target, and at the points that the target passes
@@ -271,7 +271,7 @@ const (
 	AtLinks                 // between two messages on a link, in one direction
 )
 
-// needs returns the fields that a verification sets for faults with this kind of start.
+// needs returns the fields that a verification sets for faults with this start.
 func (s Start) needs() Field {
 	switch s {
 	case AtActs:
@@ -286,11 +286,11 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants is a set of kinds of instants at which something happens to a process, even if the process itself does
-// nothing.
+// Instants is a set of kinds of instants. At each such instant, something happens to a process, even if the process
+// itself does nothing.
 type Instants uint8
 
-// The kinds of instants that a set of type Instants can contain.
+// The kinds of instants in an Instants set.
 const (
 	NoInstants Instants = iota
 	Syncs               // when writes of the process reach the disk
@@ -301,14 +301,14 @@ const (
 // Subjects describes the processes for which a verification places faults.
 type Subjects struct {
 	*Names
-	// Persistent means that the servers write to a disk. Only then does losing unsynced writes differ from losing
+	// Persistent is set if the servers write to a disk. Only then does losing unsynced writes differ from losing
 	// everything.
 	Persistent bool
 	// Wall lists the processes that read their wall clock.
 	Wall []sim.ProcessID
 }
 
-// sameReason returns a Placement.Why function that returns the same explanation for every run.
+// sameReason returns a function for Placement.Why that gives the same explanation for every run.
 func sameReason(why string) func(*Names) string { return func(*Names) string { return why } }
 
 // faultsOf returns one fault per process, with only the target and the loss set.

@@ -42,7 +42,7 @@ var Crash = register(definition{
 	possible: func(t *Targets) bool { return len(t.Crashing) > 0 },
 	draw: func(d Dice, f *Fault) {
 		f.Target = d.Among(d.Targets().Crashing)
-		// Draw the downtime for a client too, so that later draws do not depend on the target.
+		// Draw a downtime even for a client, which does not use it, so that later draws do not depend on the target.
 		downtime := d.DowntimeOrEver()
 		if slices.Contains(d.Targets().Servers, f.Target) {
 			f.Loss, f.Restart = LosesUnsynced, downtime

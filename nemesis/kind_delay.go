@@ -77,7 +77,7 @@ var DelayMessage = register(definition{
 	placement: Placement{Order: 9, At: AtMessages},
 })
 
-// drawLink draws the two ends of a link, and the delay of its messages.
+// drawLink draws the two ends of a link, and how long its messages are delayed.
 func drawLink(d Dice, f *Fault) {
 	process, others := d.Targets().drawLinked(d)
 	f.Target, f.Peer = process, d.Among(others)

@@ -2,7 +2,7 @@ package nemesis
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Drift is the kind of fault that makes both clocks of a process run fast or slow.
+// Drift is the kind of fault that makes both of a process's clocks run fast or slow.
 var Drift = register(definition{
 	words:   history.Drift,
 	parts:   []part{target, words("clock by"), rate, driftTrigger, maybeLasting},

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ExpireSession is the kind of fault that ends a client's session or lease at the lock service.
+// ExpireSession is the kind of fault that ends a client's session or lease on the lock service.
 var ExpireSession = register(definition{
 	words:   history.ExpireSession,
 	parts:   []part{words("of"), target, trigger},

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FailOver is the kind of fault that makes a replica the new master. It is recorded when the replica has become master.
+// FailOver is the kind of fault that makes a replica the new master. It is recorded once the replica has become master.
 // A failover that a Sentinel starts by itself is recorded in the same way.
 var FailOver = register(definition{
 	words:   history.FailOver,

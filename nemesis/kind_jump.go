@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Jump is the kind of fault that sets the wall clock of a process forward or back.
+// Jump is the kind of fault that sets a process's wall clock forward or back.
 var Jump = register(definition{
 	words:   history.Jump,
 	parts:   []part{target, words("clock by"), jump, trigger},

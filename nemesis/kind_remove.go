@@ -32,8 +32,8 @@ var (
 	}, history.FlushedByOperator))
 )
 
-// removal completes the definition of a kind of fault that removes keys. reason is the reason that the node records for
-// the removal.
+// removal completes the definition of a kind of fault that removes keys. reason is what the node records as the reason
+// for the removal.
 func removal(d definition, reason history.Why) definition {
 	d.target, d.check = aRedisNode, checkLock
 	d.begin = func(s *striker) {
@@ -62,7 +62,7 @@ func removal(d definition, reason history.Why) definition {
 	return d
 }
 
-// checkLock reports an error if the fault names a lock that the run does not have.
+// checkLock reports an error if the fault names a lock that is not part of the run.
 func checkLock(v *validator, f *Fault) {
 	if f.Lock == "" || slices.Contains(v.known.Locks, f.Lock) {
 		return

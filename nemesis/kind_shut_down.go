@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ShutDown is the kind of fault that shuts a server down cleanly, without loss of data.
+// ShutDown is the kind of fault that shuts a server down cleanly, without data loss.
 var ShutDown = register(definition{
 	words:   history.ShutDown,
 	parts:   []part{target, trigger, restart},

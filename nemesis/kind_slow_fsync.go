@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SlowFsync is the kind of fault that makes fsyncs of a Redis node take longer.
+// SlowFsync is the kind of fault that makes a Redis node's fsyncs take longer.
 var SlowFsync = register(definition{
 	words:   history.SlowFsync,
 	parts:   []part{words("of"), target, words("by"), by, trigger, words("for"), lasting},
@@ -18,7 +18,7 @@ var SlowFsync = register(definition{
 		s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By, Begin: true})
 	},
 	end: func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.SlowFsync, By: s.By}) },
-	// The last slow fsync may begin at the end of the fault. It then takes f.By longer than usual.
+	// The last slow fsync may begin just as the fault ends. It then takes f.By longer than usual.
 	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   1,

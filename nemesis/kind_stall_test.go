@@ -9,7 +9,7 @@ import (
 )
 
 // Stall shows what is needed to add a kind of fault: this file, and a row in history.FaultKinds. It has the same effect
-// as a pause, so all reports about the two must be alike. All tests of this package run with it.
+// as a pause, so all reports about the two must be alike. All of this package's tests run with it.
 var Stall = register(definition{
 	words:   known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
 	parts:   []part{target, words("for"), lasting, trigger},

@@ -9,19 +9,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Message identifies one request of a client, or the answer to it, by its content. Which message of a run it matches
-// can depend on earlier faults. The zero Message identifies no message.
+// Message identifies one of a client's requests, or the answer to it, by its content. Which message it matches in a run
+// can depend on earlier faults. The zero Message does not identify any message.
 type Message struct {
-	// Command is the command of the request, as the servers of the run name it. It can be a word such as "DEL", a
-	// script's name or first line, or the beginning of one of these followed by "…". In a line, a command that is not a
-	// single word is written in quotes.
+	// Command is the request's command, as the run's servers name it. It can be a word such as "DEL", a script's name
+	// or first line, or the beginning of one of these followed by "…". In a line, a command that is not a single word
+	// is written in quotes.
 	Command string
-	// Nth is the position of the request among the matching requests, in the order in which they are sent. It is
-	// counted from 1.
+	// Nth is the request's position among the matching requests, in the order in which they are sent. It is counted
+	// from 1.
 	Nth int
-	// Of is the client that sends the request. In a Trigger, an empty Of means the client that the fault itself names.
+	// Of is the client that sends the request. An empty Of in a Trigger means the client that the fault itself names.
 	Of sim.ProcessID
-	// To is the server that receives the request. In a Trigger, an empty To means any server.
+	// To is the server that receives the request. An empty To in a Trigger means any server.
 	To sim.ProcessID
 	// Attempt is the number of the client's attempt that sends the request, counted from 1; 0 means any attempt.
 	Attempt int
@@ -35,7 +35,7 @@ func (m *Message) Named() bool { return m.Command != "" }
 // String prints the message as it appears in a trigger: "the 2nd DEL of client-2 to redis-1".
 func (m Message) String() string { return strings.TrimPrefix(string(m.appendTo(nil)), " ") }
 
-// appendTo prints the message, with its client and its server if they are set.
+// appendTo prints the message, with its client and server if they are set.
 func (m *Message) appendTo(b []byte) []byte {
 	b = m.appendRequest(b)
 	if m.Of != "" {
@@ -70,7 +70,7 @@ func (m *Message) appendAttempt(b []byte) []byte {
 	return b
 }
 
-// quotedCommand puts a command in quotes, unless it is a single word that cannot be mistaken for another word of a
+// quotedCommand puts a command in quotes, unless it is a single word that cannot be mistaken for another word in a
 // line.
 func quotedCommand(c string) string {
 	if strings.ContainsAny(c, " \t,|") || strings.Contains(c, "->") || slices.Contains(messageWords, c) || isPoint(c) {
@@ -79,13 +79,13 @@ func quotedCommand(c string) string {
 	return c
 }
 
-// messageWords lists words that can occur next to a command. A command that equals one of them must be in quotes.
+// messageWords lists words that can appear next to a command. A command that equals one of them must be in quotes.
 var messageWords = []string{"the", "its", "answer", "to", "of", "in", "attempt", "reply"}
 
 // longestCommand is the maximum length of a command in bytes.
 const longestCommand = 200
 
-// isMessage reports whether the tokens after "at", "after" or "before" identify a message and not a point.
+// isMessage reports whether the tokens after "at", "after" or "before" identify a message rather than a point.
 func (p *parser) isMessage() bool {
 	i := p.next
 	word := func() string {
@@ -127,7 +127,7 @@ func (p *parser) message() (m Message) {
 }
 
 // request parses the part of a message that identifies the request. own is true if the text does not name the client,
-// which is then the client of the fault.
+// which is then the fault's own client.
 func (p *parser) request(m *Message) (own bool) {
 	if p.next+1 < len(p.tokens) && p.peek() == "the" && p.tokens[p.next+1].text == "answer" {
 		p.require([]string{"the", "answer", "to"})
@@ -168,7 +168,7 @@ func (p *parser) attempt(m *Message) {
 	}
 }
 
-// plainerMessage tries two simpler descriptions of the message: one without its attempt and one without its server.
+// plainerMessage tries two simpler descriptions of the message: one without the attempt and one without the server.
 func plainerMessage(f *Fault, visit func(func(*Fault))) {
 	if f.Trigger.Message.Attempt > 0 {
 		visit(func(f *Fault) { f.Trigger.Message.Attempt = 0 })
@@ -178,7 +178,7 @@ func plainerMessage(f *Fault, visit func(func(*Fault))) {
 	}
 }
 
-// oneMessage is the part of a line that identifies a message on a link. It contains the message's number ("5 of
+// oneMessage is the part of a line that identifies a message on a link. It contains either the message's number ("5 of
 // client-1 -> redis-1") or its content ("the 2nd DEL of client-1 to redis-1").
 var oneMessage = part{" NUMBER of PROCESS -> PROCESS", FieldNumber | FieldTarget | FieldPeer | FieldMessage,
 	parseOneMessage, printOneMessage, plainerMessage}
@@ -219,8 +219,8 @@ func printOneMessage(b []byte, f *Fault) []byte {
 	return m.appendTo(b)
 }
 
-// lostMessage is the part of a line that identifies the lost message, if the line has already named the client and the
-// server: "reply 5", "the answer to the 2nd DEL", "the 2nd DEL".
+// lostMessage is the part of a line that identifies the lost message after the line has already named the client and
+// the server: "reply 5", "the answer to the 2nd DEL", "the 2nd DEL".
 var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 	func(p *parser, f *Fault) {
 		if p.accept("reply") {
@@ -251,7 +251,7 @@ type passages struct {
 	asked   counts // counts the requests of each client whose messages are watched
 }
 
-// Asked is the number of requests with one command from one client to one server.
+// Asked is how often a client sent a particular command to a server.
 type Asked struct {
 	Client, Server sim.ProcessID
 	Command        string
@@ -279,7 +279,7 @@ func (a Asked) String() string {
 	return strconv.Itoa(a.Times) + " " + quotedCommand(a.Command) + " to " + string(a.Server)
 }
 
-// Missed reports that a message that a fault refers to was not sent in the run.
+// Missed reports that a message that a fault refers to was never sent in the run.
 type Missed struct {
 	Line  string  // the line of the fault
 	Asked []Asked // the requests that the fault's client did send
@@ -298,7 +298,7 @@ func (e *AmbiguousError) Error() string {
 		e.Fits[1])
 }
 
-// watched is a message for which a fault is waiting.
+// watched is a message that a fault is waiting for.
 type watched struct {
 	Message
 	line    string
@@ -333,8 +333,8 @@ func NameMessages(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Trigger.Message.Named() })
 }
 
-// Missed returns the messages that faults refer to but that have not been sent yet. Any error that it returns is an
-// *AmbiguousError.
+// Missed returns the messages that faults refer to but that have not been sent yet. If it returns an error, that is
+// always an *AmbiguousError.
 func (n *Installed) Missed() (all []Missed, err error) {
 	for _, w := range n.watched {
 		if len(w.fits) > 1 {
@@ -354,8 +354,8 @@ func (n *Installed) Missed() (all []Missed, err error) {
 	return all, nil
 }
 
-// awaitOwn waits for the message that the fault affects. When the message leaves, it calls decide, which returns what
-// happens to the message.
+// awaitOwn waits for the message that the fault affects. When the message leaves, awaitOwn calls decide, which returns
+// what happens to it.
 func (s *striker) awaitOwn(decide func() sim.Interference) {
 	client := s.Target
 	if !IsClient(client) {
@@ -388,8 +388,8 @@ func (v *validator) asks(f *Fault) {
 	v.checkRole(server, answers)
 }
 
-// see is called for each message that leaves or arrives. It returns how the faults that the message triggers interfere
-// with it.
+// see is called whenever a message leaves or arrives. It returns how the faults triggered by the message interfere with
+// it.
 func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	if !p.concerns(m.Client) {
 		return sum
@@ -415,7 +415,7 @@ func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	return sum
 }
 
-// concerns reports whether any fault waits for a message of the client.
+// concerns reports whether any fault is waiting for one of the client's messages.
 func (p *passages) concerns(client sim.ProcessID) bool {
 	return slices.ContainsFunc(p.watched, func(w *watched) bool { return w.client == client })
 }

@@ -75,8 +75,8 @@ func (a *answerer) Wake(uint64) {
 }
 
 // asking runs two clients under the given faults. Each client sends SET, DEL and another DEL to redis-1 and then to
-// redis-2. Each message takes 1 ms, and nothing is sent again. asking returns what happened, and the messages that the
-// plan refers to but that were not sent.
+// redis-2. Each message takes 1 ms, and nothing is resent. asking returns what happened, and the messages that the plan
+// refers to but that were not sent.
 func asking(t *testing.T, lines ...string) (happened string, missed []Missed, err error) {
 	t.Helper()
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
@@ -184,8 +184,8 @@ func TestALostMessageNeverArrives(t *testing.T) {
 	}
 }
 
-// If a message that a fault refers to is never sent, it is reported together with the requests that were sent instead.
-// A name that is the beginning of several commands is rejected with an error that lists them.
+// If a fault refers to a message that is never sent, the message is reported together with the requests that were sent
+// instead. A name that is the beginning of several commands is rejected with an error that lists them.
 func TestAMessageThatNeverComesIsMissed(t *testing.T) {
 	_, missed, err := asking(t, "delay the GET of client-1 to redis-1 by 1s",
 		"pause redis-1 for 1s at the 7th DEL of client-2",

@@ -7,14 +7,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Names lists the processes of a run, so that faults can be checked and drawn for them. Each list is in the order of
-// the processes' numbers. A process is in at most one of the first four lists.
+// Names lists a run's processes, so that faults can be checked and drawn for them. Each list is in the order of the
+// processes' numbers. A process is in at most one of the first four lists.
 type Names struct {
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID // Redis nodes, masters and replicas
 	Consensus []sim.ProcessID // members of a cluster with a replicated log
 	Alone     []sim.ProcessID // other lock servers, which do not replicate
-	// groups of Redis nodes that replicate, master first; a node that is in no group has no replicas
+	// groups of Redis nodes that replicate, master first; a node that isn't in any group has no replicas
 	Groups   [][]sim.ProcessID
 	Meshed   bool           // all Redis nodes exchange messages, as members of a Redis Cluster
 	Sentinel sim.ProcessID  // the Sentinel process that watches the groups; empty if there is none
@@ -22,18 +22,17 @@ type Names struct {
 	Locks    []history.Lock // the locks, named by their keys
 	// Sessions means that clients have sessions or leases that the servers can end.
 	Sessions bool
-	// Guests means that the clients' code does not run as a task of the simulation. It reads clocks that faults cannot
-	// change.
+	// Guests means that the clients' code does not run as a simulation task. It reads clocks that faults cannot change.
 	Guests bool
-	// Passed lists the points that clients can pass. It is set if the clients are programs that report points; nil
-	// means that clients can pass all points.
+	// Passed lists the points that clients can reach. It is set if the clients are programs that report points; nil
+	// means that clients can reach all points.
 	Passed []sim.Point
-	// Former maps the names that requests had in earlier versions, in upper case, to their current names. A value that
-	// ends in "…" stands for all current names that begin with it. Faults may use both former and current names.
+	// Former maps requests' upper-case names in earlier versions to their current names. A value that ends in "…"
+	// stands for all current names that begin with it. Faults may use both former and current names.
 	Former map[string]string
 }
 
-// role is the role of a process in a run.
+// role is a process's role in a run.
 type role uint8
 
 const (
@@ -114,10 +113,10 @@ func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Cons
 // unclocked reports whether faults cannot change the clocks that p reads.
 func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
 
-// passes reports whether clients can reach the given point of their protocol.
+// passes reports whether clients can reach the given point in their protocol.
 func (n *Names) passes(p sim.Point) bool { return n.Passed == nil || slices.Contains(n.Passed, p) }
 
-// group returns the nodes that replicate with p, including p. It returns nil if p is in no group.
+// group returns the nodes that replicate with p, including p itself. It returns nil if p is not in a group.
 func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	for _, group := range n.Groups {
 		if slices.Contains(group, p) {
@@ -128,7 +127,7 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 }
 
 // linked reports whether a and b ever exchange messages. Clients exchange messages with servers and with the resource;
-// nodes of one group replicate; the Sentinel watches Redis nodes; members of a cluster run consensus.
+// nodes in the same group replicate; the Sentinel watches Redis nodes; members of a cluster run consensus.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {
@@ -144,7 +143,7 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 	return ra == consensusMember && rb == consensusMember
 }
 
-// Targets groups the processes of a run by the faults that can affect them.
+// Targets groups a run's processes by the faults that can affect them.
 type Targets struct {
 	Processes []sim.ProcessID   // all processes except the Sentinel
 	Clocked   []sim.ProcessID   // the processes whose clocks a fault can change
@@ -161,13 +160,13 @@ type Targets struct {
 	links  []sim.ProcessID // the processes at the other ends, one range for each element of linked
 }
 
-// linkEnd is a process that has links. The processes at the other ends of its links are a range of Targets.links.
+// linkEnd is a process that has links. The processes at the other ends of these are a range in Targets.links.
 type linkEnd struct {
 	process      sim.ProcessID
 	first, count int
 }
 
-// TargetsOf groups the processes of a run by the faults that can affect them.
+// TargetsOf groups a run's processes by the faults that can affect them.
 func TargetsOf(n *Names) Targets {
 	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis, Locks: n.Locks}
 	t.Crashing = slices.Concat(n.Clients, t.Servers)

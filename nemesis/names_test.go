@@ -22,8 +22,8 @@ var testNames = Names{
 	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
-// TestNoFaultReachesTheClocksOfAGuest checks that guests, whose code does not run as a task of the simulation, are
-// spared jumps and drifts: such a fault is never drawn for a guest, and a line that contains it is refused. All other
+// TestNoFaultReachesTheClocksOfAGuest checks that guests, whose code does not run as a task in the simulation, are
+// spared jumps and drifts: such a fault is never drawn for a guest, and a line that contains one is refused. All other
 // faults can affect a guest, and all faults can affect other processes.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 	n := testNames

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// slips returns misspellings of a word: in upper case, with a letter too many or too few, with two letters swapped,
+// slips returns misspellings of a word: in upper case, with one letter too many or too few, with two letters swapped,
 // with "_" instead of "-", and without hyphens. It also returns words and numbers that belong elsewhere in a line.
 func slips(word string) []string {
 	all := []string{
@@ -41,8 +41,8 @@ func slips(word string) []string {
 	return all
 }
 
-// TestTheNearestWordIsAccepted checks that a word that an error suggests is valid at the position of the error. If the
-// user writes the word there, the line must become valid, or the next error must be at a later position.
+// TestTheNearestWordIsAccepted checks that a word suggested in an error is valid at the error's position. If the user
+// writes it there, the line must become valid, or the next error must be at a later position.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
 		Clients: []sim.ProcessID{"client-1", "client-2"},
@@ -100,8 +100,8 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// TestNoProcessIsGuessedWithoutTheRun checks that an error does not suggest a process if the processes of the run are
-// not known, because a process with a similar name might not exist.
+// TestNoProcessIsGuessedWithoutTheRun checks that an error does not suggest a process if the run's processes are not
+// known, because a process with a similar name might not exist.
 func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	for word, meant := range map[string]string{"worker1": "", "Client1": "client-1", "client_01": "client-1",
 		"client-0": "client-1", "resorce": "resource"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ParseError reports what is wrong with a fault's line, and where.
+// ParseError says what is wrong with a fault's line, and where.
 type ParseError struct {
 	Column  int    // position of the first wrong rune, from 1; if something is missing, one past the end of the line
 	Msg     string // what was expected, and what was found instead
@@ -29,8 +29,8 @@ func (e *ParseError) detail() string {
 	return e.Msg + " (did you mean " + quote(e.Nearest) + "?)"
 }
 
-// Parse parses the line of one fault. Words are separated by spaces or tabs. Parse does not know the run, so it accepts
-// any process name (unlike ParseFor). Any error that it returns is a *ParseError.
+// Parse parses a fault's line. Words are separated by spaces or tabs. Parse does not know the run, so it accepts any
+// process name (unlike ParseFor). Any error that it returns is a *ParseError.
 func Parse(line string) (Fault, error) {
 	f, _, err := parseLine(line, nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *Fault) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// parseLine parses a line. It also returns the parser, which knows the positions of the words. known contains the run's
+// parseLine parses a line. It also returns the parser, which knows where each word is. known contains the run's
 // processes; it is nil if they are not known. headers are other words that may begin a line; errors may suggest them.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
 	p := &parser{known: known}
@@ -74,7 +74,7 @@ func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *P
 	return f, p, nil
 }
 
-// parser reads the tokens of a line one after another. It stores only the first error.
+// parser reads a line's tokens one by one. It keeps only the first error.
 type parser struct {
 	tokens []token
 	next   int // index of the next token
@@ -87,7 +87,7 @@ type parser struct {
 	space   [24]token // memory for tokens, enough for most lines
 }
 
-// wanted is one alternative that would be valid at a position.
+// wanted is one of the alternatives that would be valid at a position.
 type wanted struct {
 	what    string   // a description for users, or the literal word
 	literal bool     // what is literal text of the line
@@ -129,7 +129,7 @@ func (p *parser) want(w wanted) {
 	}
 }
 
-// require skips the given words. If they do not come next, it reports an error.
+// require skips the given words, or reports an error if they do not come next.
 func (p *parser) require(words []string) {
 	for _, word := range words {
 		if p.err == nil && !p.accept(word) {
@@ -138,7 +138,7 @@ func (p *parser) require(words []string) {
 	}
 }
 
-// unexpected reports an error at the next token. The message lists the alternatives that were tried there.
+// unexpected reports an error at the next token. The message lists the alternatives that have been tried there.
 func (p *parser) unexpected() {
 	found, meant := p.peek(), ""
 	var near []string
@@ -182,7 +182,7 @@ func (p *parser) failAt(column int, msg, nearest string) {
 	}
 }
 
-// kind returns the kind whose words begin the line, and skips these words. If there is none, it returns 0.
+// kind returns the kind whose words the line begins with, and skips these words. If there is none, it returns 0.
 func (p *parser) kind(headers []string) Kind {
 	for _, k := range Kinds { // for example, "delay the 2nd DEL …" is a DelayMessage, like "delay message 5 …"
 		if d := k.definition(); d.named != "" && len(p.tokens) > 1 && p.peek() == string(d.named) &&
@@ -223,10 +223,10 @@ func (p *parser) opening(k Kind) int {
 	return n
 }
 
-// aProcess is what error messages call a process that is expected.
+// aProcess is what error messages call a process when one is expected.
 const aProcess = "a process such as client-1"
 
-// process parses the name of a process.
+// process parses a process name.
 func (p *parser) process() sim.ProcessID {
 	text := p.peek()
 	if !isProcess(text) {
@@ -238,7 +238,7 @@ func (p *parser) process() sim.ProcessID {
 	return sim.ProcessID(text)
 }
 
-// lock parses the name of a lock.
+// lock parses a lock's name.
 func (p *parser) lock() history.Lock {
 	text := p.peek()
 	if text == "" || strings.ContainsAny(text, "\"|,>") {
@@ -250,7 +250,7 @@ func (p *parser) lock() history.Lock {
 	return history.Lock(text)
 }
 
-// processes parses one or more names of processes.
+// processes parses one or more process names.
 func (p *parser) processes() []sim.ProcessID {
 	list := []sim.ProcessID{p.process()}
 	for p.err == nil && isProcess(p.peek()) {
@@ -260,8 +260,8 @@ func (p *parser) processes() []sim.ProcessID {
 	return list
 }
 
-// kindWords returns the names of all kinds. It omits a name that begins with the name of another kind: "delay" also
-// stands for "delay message".
+// kindWords returns the names of all kinds, except those that begin with the name of another kind: "delay" also stands
+// for "delay message".
 func kindWords() []string {
 	var list []string
 	for _, k := range Kinds {
@@ -273,7 +273,7 @@ func kindWords() []string {
 	return list
 }
 
-// firstWords returns the first word of each kind whose name has several words.
+// firstWords returns the first word of each kind with a name of several words.
 func firstWords() []string {
 	var list []string
 	for _, words := range kindWords() {
@@ -286,7 +286,7 @@ func firstWords() []string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// quoteFound quotes what was found in a line. If it is long, quoteFound truncates it.
+// quoteFound quotes what was found in a line, truncating it if it is long.
 func quoteFound(s string) string {
 	if s == "" {
 		return "the end of the line"
@@ -297,17 +297,16 @@ func quoteFound(s string) string {
 	return quote(s)
 }
 
-// maxLine is the maximum length of a fault's line in bytes. It is enough for a cut of all links between a hundred
-// processes.
+// maxLine is the maximum length of a fault's line in bytes. It is enough to cut all links between a hundred processes.
 const maxLine = 4096
 
-// token is a word of a line, several words in quotes, or one of the signs "->", "|" and ",".
+// token is a word in a line, several words in quotes, or one of the symbols "->", "|" and ",".
 type token struct {
 	text   string
 	column int // position of its first rune, counted from 1
 }
 
-// tokenize appends the tokens of a line to buffer. It also returns the column after the last token.
+// tokenize appends a line's tokens to buffer. It also returns the column after the last token.
 func tokenize(line string, buffer []token) (tokens []token, end int, err *ParseError) {
 	if len(line) > maxLine {
 		return nil, 0, &ParseError{Column: 1, Msg: "the line is longer than 4096 bytes"}
@@ -343,7 +342,7 @@ func tokenLength(s string) int {
 	if n < 0 {
 		n = len(s)
 	}
-	// An arrow needs no spaces around it: "client-1->redis-1" is three tokens.
+	// There may or may not be spaces around an arrow: "client-1->redis-1" is three tokens.
 	if arrow := strings.Index(s[:n], "->"); arrow >= 0 {
 		n = arrow
 	}

@@ -30,7 +30,7 @@ type badLine struct {
 }
 
 var badGrammar = []badLine{
-	// Errors in the kind of a fault.
+	// Fault kind errors.
 	{"", 1, anyKind + `, found the end of the line`, ""},
 	{" \t", 1, anyKind + `, found the end of the line`, ""},
 	{"pose client-1 for 3s at 1s", 1, anyKind + `, found "pose"`, "pause"},
@@ -44,7 +44,7 @@ var badGrammar = []badLine{
 	{"expire lease of client-1 at 1s", 8, `expected "session", found "lease"`, ""},
 	{"slow-fsync of redis-1 by 3s at 1s for 3s", 1, anyKind + `, found "slow-fsync"`, "slow fsync"},
 	{"kill client-1 at 3s", 1, anyKind + `, found "kill"`, ""},
-	// Errors in the names of processes.
+	// Process name errors.
 	{"pause", 6, `expected a process such as client-1, found the end of the line`, ""},
 	{"pause 15s", 7, `expected a process such as client-1, found "15s"`, ""},
 	{"pause client1 for 15s at 1s", 7, `expected a process such as client-1, found "client1"`, ""},
@@ -70,7 +70,7 @@ var badGrammar = []badLine{
 	{"break client-1 | redis-1 after reply 1", 26, `expected "before", found "after"`, ""},
 	{"slow fsync redis-1 by 3s at 1s for 10s", 12, `expected "of", found "redis-1"`, ""},
 	{"slow fsync of redis-1 by 3s at 1s", 34, `expected "for", found the end of the line`, ""},
-	// Errors in durations.
+	// Duration errors.
 	{"pause client-1 for", 19, `expected a duration such as 500ms, found the end of the line`, ""},
 	{"pause client-1 for ever at 1s", 20, `expected a duration such as 500ms, found "ever"`, ""},
 	{"pause client-1 for 15 at 1s", 20, `a duration needs a unit: write 15s or 15ms, found "15"`, ""},
@@ -95,7 +95,7 @@ var badGrammar = []badLine{
 	{"jump redis-3 clock by -0s at 4s", 23, `a jump of 0s changes nothing, found "-0s"`, ""},
 	{"jump redis-3 clock by -24.1h at 4s", 23, `a duration must be at most 24h, found "-24.1h"`, ""},
 	{"jump redis-3 clock by soon at 4s", 23, `expected a jump such as +30s or -5s, found "soon"`, ""},
-	// Errors in rates and numbers.
+	// Rate and number errors.
 	{"drift redis-1 clock by", 23, `expected a rate such as +200ppm, found the end of the line`, ""},
 	{"drift redis-1 clock by 200ppm from 0s", 24, `a rate needs a sign, found "200ppm"`, "+200ppm"},
 	{"drift redis-1 clock by +200 from 0s", 24, `a rate needs its unit, ppm, found "+200"`, "+200ppm"},
@@ -107,7 +107,7 @@ var badGrammar = []badLine{
 	{"delay message 0 of client-1 -> redis-1 by 3s", 15, `expected a number from 1 to 1000000, found "0"`, ""},
 	{"delay message +1 of client-1 -> redis-1 by 3s", 15, `expected a number from 1 to 1000000, found "+1"`, ""},
 	{"delay message three of client-1 -> redis-1 by 3s", 15, `expected a number from 1 to 1000000, found "three"`, ""},
-	// Errors in triggers.
+	// Trigger errors.
 	{"pause client-1 for 15s", 23, `expected "at" or "after", found the end of the line`, ""},
 	{"pause client-1 for 15s aftr acquired", 24, `expected "at" or "after", found "aftr"`, "after"},
 	{"pause client-1 for 15s after", 29, `expected "the" or a point such as acquired, found the end of the line`, ""},
@@ -167,8 +167,8 @@ func (bad badLine) compare(t *testing.T, err error) {
 	}
 }
 
-// TestNearestWordMendsTheLine replaces the wrong word of a line with the suggested one. The line must then be valid, or
-// its next error must be at a later position.
+// TestNearestWordMendsTheLine replaces a line's wrong word with the suggested one. The line must then be valid, or its
+// next error must be at a later position.
 func TestNearestWordMendsTheLine(t *testing.T) {
 	for _, bad := range badGrammar {
 		if bad.nearest == "" {

@@ -123,8 +123,8 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 	}
 }
 
-// TestAPlanThatIsValidPrintsAndParsesBack checks plans that were built in code: if Validate accepts a plan, the plan's
-// text parses to an equal plan.
+// TestAPlanThatIsValidPrintsAndParsesBack checks plans built in code: if Validate accepts a plan, the plan's text
+// parses to an equal plan.
 func TestAPlanThatIsValidPrintsAndParsesBack(t *testing.T) {
 	p := Plan{Scenario: "dir with space/file.yaml", Seed: 3, Faults: []Fault{
 		{Kind: Cut, Left: ids("client-1"), Right: ids("resource"), OneWay: true,

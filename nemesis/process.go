@@ -42,7 +42,7 @@ func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// closest returns the process of the run that the user probably meant by text. It considers only processes whose role
+// closest returns the process in the run that the user probably meant by text. It considers only processes whose role
 // satisfies isTarget. If no name is similar, it returns "".
 func (n *Names) closest(text string, isTarget func(role) bool) string {
 	names := n.namesWith(isTarget)
@@ -89,5 +89,5 @@ func splitNumbers(text string) string {
 	return b.String()
 }
 
-// IsClient reports whether a process is a client according to its name: client-1, client-2 and so on.
+// IsClient reports whether a process is a client, judging by its name: client-1, client-2 and so on.
 func IsClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }

@@ -11,20 +11,21 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// MaxDuration is the longest duration, and the latest time, that a fault or a scenario may contain.
+// MaxDuration is the longest duration, and the latest time, that can be used in a fault or a scenario.
 const MaxDuration = 24 * time.Hour
 
-// MaxPPM is the largest drift in either direction. At this drift, a clock runs at half or at one and a half times the
-// true rate.
+// MaxPPM is the largest drift in either direction. At this drift, a clock runs at half or one and a half times the true
+// rate.
 const MaxPPM = 500_000
 
-// SlowestPPM limits the sum of all drifts of one process: its clocks must keep at least a tenth of the true rate.
+// SlowestPPM limits the sum of all drifts of one process: its clocks must keep running at no less than a tenth of the
+// true rate.
 const SlowestPPM = 900_000
 
-// units lists the units of durations, the most likely ones first.
+// units lists the duration units, the most likely ones first.
 var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
 
-// unitsMeant maps common misspellings of units to the units.
+// unitsMeant maps common misspellings of units to the correct units.
 var unitsMeant = map[string]string{
 	"sec": "s", "secs": "s", "second": "s", "seconds": "s",
 	"msec": "ms", "msecs": "ms", "millisecond": "ms", "milliseconds": "ms", "millis": "ms",
@@ -67,7 +68,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration formats a duration as fault lines do, with a sign only if it is negative: 90s, 1.2s, -500ms.
+// FormatDuration formats a duration as in fault lines, with a sign only if it is negative: 90s, 1.2s, -500ms.
 func FormatDuration(d time.Duration) string {
 	if d < 0 {
 		return string(appendDuration([]byte("-"), d))
@@ -76,7 +77,7 @@ func FormatDuration(d time.Duration) string {
 }
 
 // parseDuration parses a duration in Go's notation, without a sign. If it fails, problem describes what is wrong, and
-// near suggests a valid duration, if there is one that is similar.
+// near suggests a similar valid duration, if there is one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
 		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
@@ -124,7 +125,7 @@ func nearestUnit(unit string) string {
 }
 
 // appendDuration appends d with all its decimals, in the largest unit among s, ms, us and ns that is not larger than d:
-// 90s, 1.2s, 500ms. Minutes and hours are not used, so that durations are easy to compare. The sign of d is ignored.
+// 90s, 1.2s, 500ms. Minutes and hours are not used, so that durations are easy to compare. d's sign is ignored.
 func appendDuration(b []byte, d time.Duration) []byte {
 	d = max(d, -d)
 	unit, name := time.Nanosecond, "ns"
@@ -156,7 +157,7 @@ func appendSign(b []byte, negative bool) []byte {
 	return append(b, '+')
 }
 
-// splitSign removes the sign from the beginning of a string. ok is false if there is none.
+// splitSign removes the sign from the beginning of a string. ok is false if there is no sign.
 func splitSign(text string) (negative bool, rest string, ok bool) {
 	switch text[0] {
 	case '+':

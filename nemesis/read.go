@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// MaxNumber is the largest number by which a fault can identify a message or a reply. It is also the largest n in a
+// MaxNumber is the largest number that a fault can use to identify a message or a reply. It is also the largest n in a
 // trigger such as "the n-th acquired".
 const MaxNumber = 1_000_000
 
-// time parses a duration of 0s or more. Error messages describe it with the given words.
+// time parses a duration of 0s or more. what describes it in error messages.
 func (p *parser) time(what string) time.Duration {
 	text := p.quantity(what)
 	if text == "" {
@@ -38,8 +38,8 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// quantity returns the next token without consuming it. If there is none, it returns "" and reports an error, which
-// describes the missing token with the given words.
+// quantity returns the next token without consuming it. If there is none, it returns "" and reports an error. what
+// describes the missing token.
 func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {
@@ -86,7 +86,7 @@ func (p *parser) jump() time.Duration {
 	return d
 }
 
-// rate parses the rate of a drift.
+// rate parses a drift's rate.
 func (p *parser) rate() int {
 	text := p.quantity("a rate such as +200ppm")
 	if text == "" {
@@ -161,7 +161,7 @@ func (p *parser) refuseTime(valid string) {
 	}
 }
 
-// moment parses the message or the point of a trigger.
+// moment parses the message or the point in a trigger.
 func (p *parser) moment() Trigger {
 	if p.isMessage() {
 		return Trigger{Message: p.message()}

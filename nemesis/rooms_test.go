@@ -29,13 +29,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// The tests in this file register each kind of fault a second time, under the name of its twin. They run every package
-// with the kind and with its twin and compare the results. The results differ if a package depends on the name of a
-// kind or has its own list of kinds.
+// The tests in this file register each kind of fault a second time, under its twin's name. They run every package with
+// the kind and with its twin and compare the results. The results differ if a package depends on a kind's name or has
+// its own list of kinds.
 
 var names = nemesis.TestNames
 
-// alike fails the test unless own and twin differ only in case when they are printed.
+// alike fails the test unless own and twin, when printed, differ only in case.
 func alike(t *testing.T, what string, own, twin any) {
 	t.Helper()
 	a, b := strings.ToLower(fmt.Sprint(own)), strings.ToLower(fmt.Sprint(twin))
@@ -60,7 +60,7 @@ func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemes
 	return list
 }
 
-// drawn returns random faults of one kind from a number of seeds.
+// drawn returns random faults of one kind, drawn from the given number of seeds.
 func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*draw.Mix)) (faults []nemesis.Fault) {
 	t.Helper()
 	m := draw.Default()
@@ -115,8 +115,8 @@ func excluding(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios of the catalog twice: as they are, and with the
-// kind of each fault replaced by its twin (see Twins).
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios in the catalog twice: as they are, and with each
+// fault's kind replaced by its twin (see Twins).
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
@@ -151,7 +151,7 @@ func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	}
 }
 
-// stalls returns the pauses of a scenario, changed to the kind Stall.
+// stalls returns a scenario's pauses, with their kind changed to Stall.
 func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	for _, f := range s.Faults {
 		if f.Kind == nemesis.Pause {
@@ -205,7 +205,7 @@ var replicatedAndConsensus = []string{
 		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
 }
 
-// strikes counts the faults of a kind in the history of a run. It also checks that a fault ends at the instant at which
+// strikes counts the faults of a kind in a run's history. It also checks that each fault ends at the instant at which
 // it begins, unless history.FaultKinds says that faults of this kind last or end a process.
 func strikes(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) int {
 	t.Helper()
@@ -244,7 +244,7 @@ func parsed(t *testing.T, name string, text []byte) *scenarios.Scenario {
 }
 
 // reportOf runs a scenario and returns everything that is reported about the run: the history, the verdict with its
-// trials, the headline, the outcome of each fault, the text and the page.
+// trials, the headline, each fault's outcome, the text and the page.
 func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -282,8 +282,8 @@ func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	return out.String()
 }
 
-// TestEveryKindIsPlacedLikeItsTwin checks that a verification places faults of a kind in the same way as faults of its
-// twin (see Twins).
+// TestEveryKindIsPlacedLikeItsTwin checks that a verification places faults of a kind in the same way as its twin's
+// (see Twins).
 func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range []string{
@@ -324,8 +324,8 @@ func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
 	return fmt.Sprintf("%+v %+v", v.Lengths, v.Found)
 }
 
-// TestEveryKindIsReadAndSweptLikeItsTwin writes faults and the weight of each kind into a scenario file, and runs a
-// sweep over the values in the faults.
+// TestEveryKindIsReadAndSweptLikeItsTwin writes faults and each kind's weight into a scenario file, and sweeps over the
+// values in the faults.
 func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range replicatedAndConsensus {
@@ -377,8 +377,8 @@ func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (li
 	return listed
 }
 
-// TestAKindIsCompleteOrRefused checks that register panics at the start of the program if a kind is incomplete, and
-// says what is missing.
+// TestAKindIsCompleteOrRefused checks that if a kind is incomplete, register panics when the program starts, and says
+// what is missing.
 func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{
 		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,

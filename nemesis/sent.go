@@ -11,7 +11,7 @@ type Sent struct {
 	Command        string
 	Nth            int             // position, from 1, among the client's requests with this command to this server
 	Attempt        history.Attempt // the attempt that sent the request; empty if it does not concern a lock
-	// Number is the position of the request among the messages of its link, counted from 1. AnswerNumber is the
+	// Number is the position of the request among the messages on its link, counting from 1. AnswerNumber is the
 	// position of the answer, or 0 if no answer was sent.
 	Number, AnswerNumber int
 	Left                 sim.Time
@@ -20,7 +20,7 @@ type Sent struct {
 	Arrived, Answered, Taken sim.Time
 }
 
-// Strike returns a copy of f that affects this request, or the answer to it. f must be a fault of one message
+// Strike returns a copy of f that affects this request, or the answer to it. f must be a fault that affects one message
 // (DelayMessage or Break).
 func (s *Sent) Strike(f Fault, answer bool) Fault {
 	f.Number, f.Target, f.Peer = 0, s.Client, s.Server

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Validate checks f against a run: every process must exist and have a role for which the fault is possible, and it
-// must be possible to write f as a line. It is not an error if the run's protocol never passes the point in f's
-// trigger. Any error that it returns is a *ParseError, whose column refers to f.String().
+// Validate checks that f is possible in a run. Every process must exist and have a role that permits the fault, and it
+// must be possible to write f as text. It is not an error if the run's protocol never passes the point in f's trigger.
+// Any error that Validate returns is a *ParseError with a column that refers to f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {
@@ -25,7 +25,7 @@ func Validate(f Fault, known Names) error {
 	return nil
 }
 
-// ParseFor parses and validates a line. The columns in errors refer to the line as it was given.
+// ParseFor parses and validates a line. Columns in errors refer to the line as given.
 func ParseFor(line string, known Names) (Fault, error) {
 	f, err := parseFor(line, &known)
 	if err == nil {
@@ -45,7 +45,7 @@ func parseFor(line string, known *Names) (Fault, *ParseError) {
 	return f, err
 }
 
-// accepted reports whether the text that err suggests would be valid at its position, even if the line has errors
+// accepted reports whether the word suggested by err would be valid at its position, even if the line has errors
 // elsewhere.
 func accepted(line string, err *ParseError, known *Names) bool {
 	runes := []rune(line)
@@ -55,7 +55,7 @@ func accepted(line string, err *ParseError, known *Names) bool {
 	return again == nil || again.Column < err.Column || again.Column >= err.Column+len([]rune(err.Nearest))
 }
 
-// validate returns the first error in f. The parser p has parsed f.
+// validate returns the first error in f. p is the parser that parsed f.
 func validate(f Fault, p *parser, known *Names) *ParseError {
 	v := validator{parser: p, known: known}
 	v.fault(&f)
@@ -83,7 +83,7 @@ func (v *validator) fault(f *Fault) {
 	}
 }
 
-// trigger checks the trigger of a fault: some client must be able to pass its point, or to send or receive its message.
+// trigger checks a fault's trigger. There must be a client that can pass its point, or send or receive its message.
 func (v *validator) trigger(f Fault) {
 	switch m := &f.Trigger.Message; {
 	case !f.Kind.Has(FieldTrigger):
@@ -113,7 +113,7 @@ func (v *validator) trigger(f Fault) {
 	}
 }
 
-// message checks that the message has a client that can send it and a server that can answer it.
+// message checks that there is a client that can send the message and a server that can answer it.
 func (v *validator) message(f Fault, m *Message) {
 	if m.Of != "" {
 		v.checkRole(m.Of, aClient)
@@ -133,7 +133,7 @@ func anyRole(r role) bool { return true }
 
 func isRole(right role) func(role) bool { return func(r role) bool { return r == right } }
 
-// roles says which processes are valid at one position of a fault's line.
+// roles is the set of roles that a process may have at one position in a fault line.
 type roles struct {
 	right func(role) bool
 	what  string // describes the roles in error messages
@@ -149,7 +149,7 @@ var (
 	clientOrServer = roles{func(r role) bool { return r == client || r.isServer() }, "a client or a lock server"}
 )
 
-// checkRole checks that p is a process of the run and has one of the roles. If not, it reports an error.
+// checkRole reports an error if the run does not have a process p, or if p does not have any of the roles.
 func (v *validator) checkRole(p sim.ProcessID, of roles) {
 	r := v.known.role(p)
 	switch {
@@ -169,7 +169,7 @@ func (v *validator) linked(f *Fault) {
 
 func (v *validator) failWord(word, msg string) { v.failNear(word, msg, "") }
 
-// failNear reports an error at the last occurrence of word. If a line names the same process twice, the second one is
+// failNear reports an error at the last occurrence of word, because if a line names a process twice, the second one is
 // wrong.
 func (v *validator) failNear(word, msg, nearest string) {
 	column := 1

@@ -8,7 +8,7 @@ import (
 )
 
 // TestWhatWentWithoutAnAnswerMayHaveTakenEffect separates the holder from the servers before a release and before an
-// extension, with every protocol that has these operations. The outcome of the operation must be "info", which means
+// extension, with every protocol that has these operations. The operation's outcome must be "info", which means
 // unknown, because the request may have taken effect.
 func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 	for _, test := range []struct{ protocol, servers, cut string }{

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Backend describes a kind of lock server: how many a scenario may have, how they are created, and what depends on the
-// kind. Each kind is registered in a separate file, and no other file refers to it.
+// Backend describes a kind of lock server: how many a scenario may have, how they are created, and everything else that
+// depends on the kind. Each kind is registered in a separate file, and no other file refers to it.
 type Backend struct {
 	Kind    locks.Backend   // the key in the servers mapping, and the prefix of server names: etcd-1 …
 	Called  string          // the common name of the servers: "Redis"
@@ -29,34 +29,34 @@ type Backend struct {
 	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
 	// Settings are the settings in the "servers" mapping that only this kind of server accepts. fields lists the names
-	// of further such settings, which are parsed by separate code. check, if set, checks the description of the servers
-	// and reports problems.
+	// of additional settings of this sort, which are parsed by separate code. check, if set, checks the description of
+	// the servers and reports problems.
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
-	// Silence returns how long a member may continue to serve clients after it last received a message from its leader.
-	// It is nil if no setting limits that time.
+	// Silence returns how long a member may keep serving clients after last hearing from its leader. It is nil if no
+	// setting limits that time.
 	Silence func(*Servers) time.Duration
-	// Fixed is set if the servers round or limit some of the times. A run in real time then cannot be shortened by
+	// Fixed is set if the servers round or limit some of the times. A real-time run then cannot be shortened by
 	// dividing all times by the same number.
 	Fixed bool
 	// Name returns the name of a request. If Name is nil, the name is the first word, as for Redis commands.
 	Name   func(args []string) string
 	Upkeep []string // lower-case names of requests that only keep a connection or session alive
-	// Former maps request names of earlier versions (in upper case) to the current names. It applies to requests of the
-	// modeled clients.
+	// Former maps request names from earlier versions (in upper case) to the current names. It applies to modeled
+	// clients' requests.
 	Former map[string]string
 	// The fields below are for clients that use a released library (protocol "library"). If Front is nil, libraries
 	// cannot use these servers.
 	Front sim.Front
 	Paths bool // libraries form keys by appending to the lock's name or by prepending a path to it
-	// Lasts returns how long a library's lock can block other clients after the servers received the last message from
-	// its holder. If Lasts is nil, the lock can block them for its TTL.
+	// Lasts returns how long a library's lock can block other clients after the servers have received its holder's last
+	// message. If Lasts is nil, the lock can block them for its TTL.
 	Lasts  func(ttl time.Duration) time.Duration
 	Scheme string // prefix of a member's address, before HOST:PORT: "http://"
 }
 
-// backends lists all kinds of servers in the order of the reference documentation.
+// backends lists all kinds of servers in the same order as the reference documentation.
 var backends []*Backend
 
 // RegisterBackend adds a kind of server. [history.RegisterService] registers the service of its locks.
@@ -68,7 +68,7 @@ func RegisterBackend(b *Backend) {
 	slices.SortFunc(backends, func(a, b *Backend) int { return a.Place - b.Place })
 }
 
-// backend returns the kind of the servers, or nil if the file does not name a valid kind.
+// backend returns the servers' kind, or nil if the file does not name a valid kind.
 func (s *Servers) backend() *Backend {
 	for _, b := range backends {
 		if b.Kind == s.Backend {
@@ -78,7 +78,7 @@ func (s *Servers) backend() *Backend {
 	return nil
 }
 
-// naming returns the function that names the requests of the next run. It resets n, which is reused from run to run.
+// naming returns the function that names the next run's requests. It resets n, which is reused from run to run.
 func (b *Backend) naming(n *redis.Namer) func(args []string) string {
 	if b.Name != nil {
 		return b.Name
@@ -100,10 +100,10 @@ func (b *Backend) isUpkeep(args []string) bool {
 // returns nil if there is none.
 func (s *Servers) Front() sim.Front { return s.backend().Front }
 
-// Called returns the common name of the servers, such as "Redis".
+// Called returns the servers' common name, such as "Redis".
 func (s *Servers) Called() string { return s.backend().Called }
 
-// Variable returns an environment variable that gives a program the addresses of the members, for example
+// Variable returns an environment variable that gives a program the members' addresses, for example
 // "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT". Each address in members is of the form HOST:PORT.
 func (s *Servers) Variable(members []string) string {
 	b := s.backend()
@@ -154,8 +154,8 @@ func (b *Backend) ownSettings() []string {
 // path.
 func (s *Servers) KeysOnPaths() bool { return s.backend().Paths }
 
-// lasts returns how long a lock with these settings can block other clients after the servers received the last message
-// from its holder.
+// lasts returns how long a lock with these settings can block other clients after the servers have received its
+// holder's last message.
 func (s *Servers) lasts(c *locks.Config) time.Duration {
 	d, b := locks.Define(c.Protocol), s.backend()
 	switch {
@@ -167,7 +167,7 @@ func (s *Servers) lasts(c *locks.Config) time.Duration {
 	return d.Lasts(c)
 }
 
-// FixedTimes reports whether some times of these servers cannot be scaled. A scenario with such servers cannot be made
+// FixedTimes reports whether some of these servers' times cannot be scaled. A scenario with such servers cannot be made
 // faster by dividing all times by the same number.
 func (s *Servers) FixedTimes() bool { return s.backend().Fixed }
 

@@ -32,7 +32,7 @@ func init() {
 		}})
 }
 
-// consulCluster is the set of servers of a Consul cluster.
+// consulCluster is a Consul cluster's set of servers.
 type consulCluster struct{ *consul.Cluster }
 
 func (c *consulCluster) Add(w *sim.World, _ nemesis.Plan, wrap Tap) {

@@ -22,7 +22,7 @@ func init() {
 		}})
 }
 
-// etcdCluster is the set of members of an etcd cluster.
+// etcdCluster is the set of an etcd cluster's members.
 type etcdCluster struct {
 	*raft.Cluster
 	config raft.Config

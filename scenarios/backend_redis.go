@@ -27,7 +27,7 @@ func init() {
 		Cluster:  func(s *Servers) Cluster { return newRedisCluster(s) }})
 }
 
-// redisSettings are the settings of Redis nodes. replicaSettings apply only to Redis nodes with replicas.
+// redisSettings are the settings for Redis nodes. replicaSettings apply only to Redis nodes with replicas.
 var (
 	redisSettings = []format.Key[Servers]{
 		format.Choice("version", func(s *Servers) *string { return &s.Version },
@@ -68,13 +68,13 @@ var (
 	}
 )
 
-// ofSentinel lists the settings of the Sentinel.
+// ofSentinel lists the Sentinel's settings.
 var ofSentinel = []string{"down-after", "reconfigure-after"}
 
 // leastMasters is the smallest number of masters that still have a majority after one of them has failed.
 const leastMasters = 3
 
-// checkRedis reports settings of Redis servers that contradict each other.
+// checkRedis reports Redis server settings that contradict each other.
 func checkRedis(f *file) {
 	checkReplicas(f)
 	s := &f.scenario.Servers
@@ -95,9 +95,9 @@ func checkRedis(f *file) {
 	}
 }
 
-// untilClusterServes returns how long after a fault a Cluster may serve no requests. Once a master works again, the
-// other members trust it within twice the node timeout. A replica that was not elected asks for votes again after four
-// times the node timeout.
+// untilClusterServes returns how long after a fault a Cluster may be unable to serve requests. Once a master is working
+// again, the other members trust it within twice the node timeout. A replica that was not elected asks for votes again
+// after four times the node timeout.
 func untilClusterServes(s *Servers) time.Duration {
 	if !s.Cluster {
 		return 0
@@ -105,7 +105,7 @@ func untilClusterServes(s *Servers) time.Duration {
 	return 6*s.NodeTimeout + 5*time.Second
 }
 
-// checkReplicas reports settings for replicas in a scenario that does not have enough replicas.
+// checkReplicas reports replica settings in a scenario that does not have enough replicas.
 func checkReplicas(f *file) {
 	s := &f.scenario.Servers
 	for _, k := range replicaSettings {
@@ -120,7 +120,7 @@ func checkReplicas(f *file) {
 	}
 }
 
-// redisCluster is a set of Redis masters. If they have replicas, one Sentinel watches all masters.
+// redisCluster is a set of Redis masters. If they have replicas, one Sentinel watches all the masters.
 type redisCluster struct {
 	*Servers
 	names  []sim.ProcessID
@@ -185,15 +185,15 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 	}
 }
 
-// RecordFailOver records that a replica has become master, because a checker must know which server was replaced. If a
-// fault of the plan ordered the failover, the event includes the fault's line in the plan. Otherwise the event says
+// RecordFailOver records that a replica has become master, because a checker must know which server was replaced. If
+// one of the plan's faults ordered the failover, the event includes the fault's line in the plan. Otherwise it says
 // that the Sentinel decided.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	recordFailOver(w, plan, old, promoted, history.BySentinel)
 }
 
-// recordFailOver records that a replica has become master, because a checker must know which server was replaced. If a
-// fault of the plan ordered the failover, the event includes the fault's line in the plan. Otherwise the event includes
+// recordFailOver records that a replica has become master, because a checker must know which server was replaced. If
+// one of the plan's faults ordered the failover, the event includes the fault's line in the plan. Otherwise it includes
 // the given reason.
 func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID, by history.Why) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
@@ -207,9 +207,9 @@ func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 	w.Record(history.Nemesis, e)
 }
 
-// ordered finds the fault in the plan that ordered failover f. It returns nil if no fault ordered it. The replica that
-// takes over must be the one that the fault names, but the old master may be a different server. Faults that are not
-// yet due are ignored.
+// ordered finds the fault in the plan that ordered failover f, or returns nil if there is none. The replica that takes
+// over must be the one named in the fault, but the old master may be a different server. Faults that are not due yet
+// are ignored.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestABackendIsKnownToFiles registers another kind of server, Valkey, which stores keys as Redis does. After that,
-// scenario files can use these servers, protocols can lock on them, faults can strike them, and runs on them are
+// TestABackendIsKnownToFiles checks that after another kind of server is registered (Valkey, which stores keys as Redis
+// does), scenario files can use these servers, protocols can lock on them, faults can strike them, and runs on them are
 // judged.
 func TestABackendIsKnownToFiles(t *testing.T) {
 	before, setNX := backends, locks.Define(locks.SetNX)
@@ -61,8 +61,8 @@ func TestABackendIsKnownToFiles(t *testing.T) {
 	}
 }
 
-// TestFrontsCanBeCompared checks that the values of type sim.Front can be compared with ==, so that code can tell
-// whether a front was replaced.
+// TestFrontsCanBeCompared checks that sim.Front values can be compared with ==, so that code can tell whether a front
+// was replaced.
 func TestFrontsCanBeCompared(t *testing.T) {
 	for _, s := range Wired() {
 		if !reflect.ValueOf(s.Front()).Comparable() || s.Front() != s.Front() {

@@ -16,7 +16,7 @@ import (
 )
 
 // BenchmarkRedlockSchedule performs runs of random plans on one core, records their histories and judges all laws. The
-// metric x-bare is the processor time for this, divided by the time that miniredis needs for the same Redis commands
+// x-bare metric is the processor time for this, divided by the time that miniredis needs for the same Redis commands
 // (Server().Dispatch). Both are measured in the same loop. A script counts as the commands that it executes.
 func BenchmarkRedlockSchedule(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -45,11 +45,11 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
 }
 
-// scheduleBatch is the number of runs that are timed together. Their time is compared with the time that their commands
-// alone take.
+// scheduleBatch is how many runs are timed together. Their time is compared with the time that their commands alone
+// take.
 const scheduleBatch = 100
 
-// bareServers contains miniredis servers, and the commands that a batch of runs has sent to each of them.
+// bareServers contains miniredis servers, and the commands that a batch of runs sent to each of them.
 type bareServers struct {
 	scripts  []bareScript
 	commands int
@@ -93,7 +93,7 @@ func newBareServers(b *testing.B, from *schedules) *bareServers {
 	return all
 }
 
-// dispatch executes the recorded commands of each server, and nothing else.
+// dispatch executes the commands recorded for each server, and nothing else.
 func (s *bareServers) dispatch() {
 	for i := range s.scripts {
 		b := &s.scripts[i]
@@ -108,8 +108,8 @@ func (s *bareServers) dispatch() {
 	}
 }
 
-// listener records the commands that a server receives. In place of the release script, it records the commands that
-// the script executes.
+// listener records the commands that a server receives. Instead of the release script, it records the commands that the
+// script executes.
 type listener struct {
 	sim.Server
 	to *bareScript
@@ -136,7 +136,7 @@ func (l *listener) Serve(q *sim.Incoming) {
 	}))
 }
 
-// BenchmarkScenario runs each scenario of the catalog on one core, records its history and judges all laws.
+// BenchmarkScenario runs each scenario in the catalog on one core, records its history and judges all laws.
 func BenchmarkScenario(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, name := range Names() {

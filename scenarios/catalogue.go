@@ -6,13 +6,13 @@ import (
 	"io/fs"
 )
 
-// catalogueFiles contains the scenario files of the catalog. Those in the folder catalogue/printed reproduce code
-// samples from published documents, with exactly the settings that the samples use.
+// catalogueFiles contains the catalog's scenario files. Those in the folder catalogue/printed reproduce code samples
+// from published documents, with the samples' exact settings.
 //
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS
 
-// Format is the reference for the scenario file format, in Markdown.
+// Format is the scenario file format reference, in Markdown.
 //
 //go:embed FORMAT.md
 var Format string
@@ -23,7 +23,7 @@ type Section struct {
 	Names []string
 }
 
-// Sections lists the scenarios of the catalog in the recommended reading order.
+// Sections lists the catalog's scenarios in the recommended reading order.
 var Sections = []Section{
 	{"One Redis", []string{
 		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
@@ -100,7 +100,7 @@ var Sections = []Section{
 		"printed-set-nx-px-script"}},
 }
 
-// Names lists all scenarios of the catalog.
+// Names lists all scenarios in the catalog.
 func Names() []string {
 	var names []string
 	for _, s := range Sections {
@@ -109,7 +109,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the scenario of the catalog with the given name. If there is none, the error matches fs.ErrNotExist.
+// Named returns the catalog scenario with the given name. If there is none, the error matches fs.ErrNotExist.
 func Named(name string) (*Scenario, error) {
 	path, text, err := fileOf(name)
 	if err != nil {
@@ -118,7 +118,7 @@ func Named(name string) (*Scenario, error) {
 	return Parse(path, text)
 }
 
-// fileOf returns the path and the text of the file that contains the named scenario of the catalog.
+// fileOf returns the path and text of the named catalog scenario's file.
 func fileOf(name string) (path string, text []byte, err error) {
 	for _, folder := range folders {
 		path = folder + name + ".yaml"

@@ -10,8 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seedsPerScenario returns the number of seeds with which each scenario of the catalog must have the expected
-// outcome.
+// seedsPerScenario returns how many seeds each of the catalog's scenarios must have the expected outcome with.
 func seedsPerScenario() int {
 	if raceEnabled {
 		return 2
@@ -50,7 +49,7 @@ func named(t *testing.T, name string) *Scenario {
 	return s
 }
 
-// asWritten is the run of a scenario with its own faults and seed 1, and the checker's verdict on it.
+// asWritten is a run of a scenario with its own faults and seed 1, and the checker's verdict on it.
 type asWritten struct {
 	scenario *Scenario
 	result   Result
@@ -69,8 +68,8 @@ func runAsWritten(t *testing.T, s *Scenario) *asWritten {
 // writtenRuns contains the runs that catalogueAsWritten has performed, by scenario name.
 var writtenRuns = map[string]*asWritten{}
 
-// catalogueAsWritten runs a scenario of the catalog as written. It runs each scenario only once for all tests, which
-// must not be parallel.
+// catalogueAsWritten returns the run of one of the catalog's scenarios as written. It runs each scenario only once for
+// all tests, so the tests must not be parallel.
 func catalogueAsWritten(t *testing.T, name string) *asWritten {
 	t.Helper()
 	if writtenRuns[name] == nil {
@@ -123,7 +122,7 @@ func TestCatalogueIsWhatIsEmbedded(t *testing.T) {
 	}
 }
 
-// twins lists pairs of scenarios, a broken one and a sound one, that differ in one line.
+// twins lists pairs of a broken and a sound scenario that differ in one line.
 var twins = [][2]string{
 	{"del-by-slow-client", "lua-release-by-slow-client"},
 	{"fenced-everysec", "fenced-fsync-always"},
@@ -157,8 +156,8 @@ func TestTwinsDifferInOneLine(t *testing.T) {
 	}
 }
 
-// situation returns the lines of a scenario between "servers:" and "expect:", that is, without name, summary and
-// expectation.
+// situation returns a scenario's lines between "servers:" and "expect:", that is, without its name, summary and
+// expectations.
 func situation(t *testing.T, name string) []string {
 	t.Helper()
 	_, text, err := fileOf(name)

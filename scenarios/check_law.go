@@ -10,11 +10,11 @@ import (
 )
 
 // CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil only if the run exercised
-// the law and the law held. Otherwise it returns a *NotHeld that describes the finding. It returns another error if the
-// law does not exist, if text is not a valid scenario (a *format.Error), or if the run itself failed.
+// the law and the law held. Otherwise it returns a *NotHeld that describes the finding. It returns a different error if
+// the law does not exist, if text is not a valid scenario (a *format.Error), or if the run itself failed.
 //
-// CheckLaw is meant for regression tests. It does not accept a law that is undecided or that the run does not exercise.
-// It ignores the other expectations of the scenario.
+// CheckLaw is meant for regression tests, so it is not enough if a law is undecided or not exercised by the run. It
+// ignores the scenario's other expectations.
 func CheckLaw(text string, seed uint64, law checker.Law) error {
 	if !slices.Contains(checker.Laws, law) {
 		return fmt.Errorf("there is no law %q", law)
@@ -39,8 +39,8 @@ type NotHeld struct {
 	Finding checker.Finding // the finding on the law; its Outcome is not Holds
 }
 
-// Error describes the finding: the outcome of the law and its causes, the faults of the run and, for each cause, what
-// happened and how to prevent it.
+// Error describes the finding: the law's outcome and causes, the run's faults and, for each cause, what happened and
+// how to prevent it.
 func (e *NotHeld) Error() string {
 	f := &e.Finding
 	var b strings.Builder

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is one task of a client that uses one or more locks. In each of its Work.Cycles it acquires the locks, works
-// on the protected resource and releases the locks. It records each step as an outside observer sees it.
+// client is one of a client's tasks, which uses one or more locks. In each of its Work.Cycles, it acquires the locks,
+// works on the protected resource and releases the locks. It records each step as an outside observer would see it.
 type client struct {
 	work     Work
 	task     history.Task  // number of the task; 0 if the client has only one
@@ -22,12 +22,12 @@ type client struct {
 	writes   int       // number of values written so far; used to number the next one
 	section  *section  // the latest critical section
 	tasks    []*client // the other tasks of the same process, each with a lock of its own that shares the library
-	// The next two fields are buffers that are reused: a request to the resource, and the signals that end a sleep.
+	// Reused buffers: a request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
 
-// clientLock is a lock together with its name on the servers.
+// clientLock is a lock along with its name on the servers.
 type clientLock struct {
 	locks.Lock
 	name   history.Lock
@@ -98,14 +98,14 @@ type section struct {
 	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there is no keepalive
 }
 
-// held is a lock that a section holds.
+// held is a lock that has been acquired for a section.
 type held struct {
 	*clientLock
 	hold *locks.Hold
 }
 
-// cycle acquires the locks, works and releases them. If the client uses several locks and fails to acquire one of them,
-// it releases those that it has acquired, waits and starts again.
+// cycle acquires the locks, works and releases the locks. If the client uses several locks and fails to acquire one of
+// them, it releases the others, waits and starts over.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i)}
 	c.section = s
@@ -124,13 +124,13 @@ func (c *client) cycle(env sim.Env, i int) {
 	s.release()
 }
 
-// giveBack releases the locks of a section. It runs in a separate task.
+// giveBack releases a section's locks. It runs in a separate task.
 func (s *section) giveBack(env sim.Env) {
 	s.env = env
 	s.release()
 }
 
-// choice returns the locks that the next section acquires: all locks of the client, or a random one.
+// choice returns the locks that the next section acquires: either all of the client's locks or a random one.
 func (c *client) choice(env sim.Env) []*clientLock {
 	if c.work.Take == TakeOne && len(c.locks) > 1 {
 		i := env.Rand() % uint64(len(c.locks))
@@ -139,7 +139,7 @@ func (c *client) choice(env sim.Env) []*clientLock {
 	return c.locks
 }
 
-// acquire acquires the locks one after another. It returns false if the client gave up one of them.
+// acquire acquires the locks one by one. It returns false if the client gave up on one of them.
 func (s *section) acquire() bool {
 	for _, l := range s.choice(s.env) {
 		e := s.asking(l)
@@ -155,7 +155,7 @@ func (s *section) acquire() bool {
 	return true
 }
 
-// asking returns the event that records that the task asks for a lock.
+// asking returns the event that records that the task is asking for a lock.
 func (c *client) asking(l *clientLock) history.Event {
 	return history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared, Task: c.task}
 }
@@ -185,15 +185,13 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 		Attempt: h.hold.Attempt, Token: h.hold.Token}
 }
 
-// shared reports whether the hold is shared, so that other clients may also have shared holds of the lock at the same
-// time.
+// shared reports whether the hold is shared, so that other clients may share the lock at the same time.
 func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 
-// guard returns the lock that guards the resource: the first lock that the section acquired.
+// guard returns the lock that guards the resource, which is the first one the section acquired.
 func (s *section) guard() *held { return s.key }
 
-// run does the work of the section. It returns false if the client stopped because it learned that it had lost its
-// lock.
+// run does the section's work. It returns false if the client stopped because it noticed that it had lost its lock.
 func (s *section) run() bool {
 	work := s.updates
 	if s.work.Nested {
@@ -202,8 +200,8 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested calls a function that acquires the lock itself and releases it afterward, although its caller already holds
-// the lock.
+// nested does the work in a function that acquires the lock itself and then releases it, even though its caller already
+// holds the lock.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
 		done := s.updates()
@@ -226,14 +224,14 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client may continue with its work. This is the case if the client does not check its
-// leases, or if it still believes that it holds its locks.
+// valid reports whether the client may continue with its work. It may if it does not check its leases, or if it still
+// believes that it is holding its locks.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// interrupts returns the signals that are raised when a lock of the section is lost or when the work must pause. The
-// slice is valid until the next call.
+// interrupts returns the signals that are raised when one of the section's locks is lost or when the work must pause.
+// The slice is valid until the next call.
 func (s *section) interrupts() []*sim.Signal {
 	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
@@ -251,7 +249,7 @@ func (s *section) isLost() bool {
 	})
 }
 
-// remaining returns the shortest remaining validity of the section's locks.
+// remaining returns the section's shortest remaining lock validity.
 func (s *section) remaining() time.Duration {
 	least := sim.Forever
 	for _, h := range s.held {
@@ -260,8 +258,8 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes. It does not write if its hold of the lock is shared with other
-// clients. If early is true, it releases the section's locks before it writes.
+// update reads the resource, computes, and writes. It skips the write if its hold is shared with other clients. If
+// early is true, it releases the section's locks before it writes.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
@@ -285,7 +283,7 @@ func (s *section) update(early bool) bool {
 	return true
 }
 
-// pass spends the time d working. It returns true if the client must stop because it learned that its lock is lost.
+// pass spends the time d on work. It returns true if the client must stop because it noticed that its lock is lost.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if !s.work.StopWhenLost {
 		s.env.Sleep(d)
@@ -303,7 +301,7 @@ func (s *section) pass(d time.Duration) (lost bool) {
 }
 
 // reacquire acquires the lock again for a client that paused its work because its library could not tell whether it
-// still held the lock. The client may still hold the lock. reacquire returns false if the client gave up.
+// still held the lock. In fact, it may still hold the lock. reacquire returns false if the client gave up.
 func (s *section) reacquire() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
@@ -375,8 +373,8 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay waits for as long as the client is to hold its locks. If the client extends its locks between the steps of its
-// work, it extends them during this wait.
+// stay waits for as long as the client must hold its locks. If the client extends its locks between the steps of its
+// work, it also extends them during this wait.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {
@@ -433,8 +431,8 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock in the background until the signal over is raised, the lock is lost, or the maximum number
-// of extensions is reached.
+// keepalive extends a lock in the background until over is raised, the lock is lost, or the maximum number of
+// extensions is reached.
 func (s *section) keepalive(env sim.Env, h *held, over *sim.Signal) {
 	for !env.Sleep(h.config.Extension.Every, over) {
 		switch err := s.extend(env, h); {
@@ -447,7 +445,7 @@ func (s *section) keepalive(env sim.Env, h *held, over *sim.Signal) {
 	}
 }
 
-// release releases the locks of the section in reverse order.
+// release releases the section's locks in reverse order.
 func (s *section) release() {
 	if s.over != nil && s.guard().config.Extension.Until != locks.NeverEnds {
 		s.over.Raise()

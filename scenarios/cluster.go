@@ -11,7 +11,7 @@ import (
 // Observer is the name of the Sentinel that watches replicated masters.
 const Observer sim.ProcessID = "sentinel-1"
 
-// Tap is a function that may wrap a lock server. Benchmarks use a Tap to record the commands that the server receives.
+// Tap is a function that can wrap a lock server. Benchmarks use a Tap to record the commands that the server receives.
 type Tap func(sim.ProcessID, sim.Server) sim.Server
 
 // Before returns a function that wraps servers with t and adds them to a world.
@@ -19,13 +19,13 @@ func (t Tap) Before(w *sim.World) func(sim.ProcessID, sim.Server) {
 	return func(id sim.ProcessID, s sim.Server) { w.AddServer(id, t(id, s)) }
 }
 
-// Cluster is the set of lock servers of a run. It is reused from run to run.
+// Cluster is a run's set of lock servers. It is reused from run to run.
 type Cluster interface {
 	// Add resets the servers and adds them to a world, for a run of plan p.
 	Add(w *sim.World, p nemesis.Plan, wrap Tap)
 }
 
-// newCluster creates the servers that s describes.
+// newCluster creates the servers described by s.
 func newCluster(s *Servers) Cluster { return s.backend().Cluster(s) }
 
 // numbered returns the names of n processes: kind-1, kind-2 and so on.
@@ -37,11 +37,11 @@ func numbered(kind string, n int) []sim.ProcessID {
 	return names
 }
 
-// asked returns the servers to which clients send their lock requests: the masters, or the members of a cluster.
+// asked returns the servers that clients send their lock requests to: the masters, or the members of a cluster.
 func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s.N) }
 
-// masters returns the number of independent masters, with or without replicas. It returns 0 if the servers replicate
-// one log, or if their number is unknown.
+// masters returns the number of independent masters, with or without replicas. It returns 0 if the servers replicate a
+// single log, or if their number is unknown.
 func (s *Servers) masters() int {
 	switch {
 	case s.consensus():
@@ -91,7 +91,7 @@ func (s *Servers) groups() [][]sim.ProcessID {
 }
 
 // copies returns the sets of servers that hold the same locks. For a Redis Cluster, this is the set of all members:
-// although a lock belongs to one master, the Cluster serves nothing while any master is missing.
+// although a lock belongs to one master, the Cluster does not serve any requests while a master is missing.
 func (s *Servers) copies() [][]sim.ProcessID {
 	if s.Cluster {
 		return [][]sim.ProcessID{s.names()}
@@ -99,11 +99,10 @@ func (s *Servers) copies() [][]sim.ProcessID {
 	return s.groups()
 }
 
-// ReadWall reports whether the servers read their wall clock. If they do not, a jump of that clock does not affect
-// them.
+// ReadWall reports whether the servers read their wall clock. If not, they are unaffected when that clock jumps.
 func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.Steady }
 
-// consensus reports whether the servers replicate one log.
+// consensus reports whether the servers replicate a single log.
 func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.Service.Kind().OneLog }
 
 // targets returns the servers that faults can strike, including the resource.

@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Code describes how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) rather than a protocol
-// of package locks. The runs are performed one at a time in this process, or in another process.
+// Code describes how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) instead of a protocol
+// from package locks. The runs are performed one at a time in this process, or in another process.
 type Code struct {
 	Host Host          // performs the runs in this process, in which the library's code runs
 	Lock locks.Foreign // creates a client's lock in a run of the Host
 	// Elsewhere, if set, performs the runs in another process, which contains the library. Several goroutines may call
 	// it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, w Wanted) (Result, error)
-	// Programs is set if the clients are real programs. It lists the points of their code at which faults can strike.
+	// Programs is set if the clients are real programs. It lists the points in their code at which faults can strike.
 	// In this case, Elsewhere runs these programs and ignores the scenario's protocol.
 	Programs []sim.Point
 	// Given lists the settings in the "lock" and "work" mappings whose values are passed to the programs, such as
@@ -29,19 +29,19 @@ type Code struct {
 type Wanted struct {
 	Sent bool // whether to fill in Result.Sent
 	// Watch, if set, is called like the function passed to [Runner.Watch]. If another process performs the run, Watch
-	// is called only if this process traces that process.
+	// is called only if this process is tracing that one.
 	Watch func(sim.Moment)
 }
 
-// CodeError reports that the lock's own code, or a client that is a program, failed in a run. Such a run cannot be
+// CodeError reports that the lock's own code, or a client that is a program, failed during a run. Such a run cannot be
 // judged.
 type CodeError struct{ Text string }
 
-// Error returns the description of the failure.
+// Error describes the failure.
 func (e *CodeError) Error() string { return e.Text }
 
-// ParseWith is like [Parse], but also accepts a scenario whose lock comes from a library. code says how its runs are
-// performed.
+// ParseWith is like [Parse], but also accepts a scenario whose lock comes from a library. code says how to perform the
+// scenario's runs.
 func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	r, body, err := format.Read(path, text)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 }
 
 // With returns a copy of s whose runs are performed as described by code. A random fault waits for a point in the
-// clients' code only if the clients can reach that point.
+// clients' code only if the clients can reach it.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code
@@ -80,11 +80,11 @@ func (s *Scenario) With(code *Code) *Scenario {
 	return &other
 }
 
-// OfPrograms reports whether the clients of s are real programs that run on the host. The simulator does not know the
+// OfPrograms reports whether the clients of s are real programs running on the host. The simulator does not know the
 // code of their locks.
 func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
 
-// Failing says in a few words what has failed if a run of s returns a *[CodeError].
+// Failing says in a few words what failed if a run of s returned a *[CodeError].
 func (s *Scenario) Failing() string {
 	if s.OfPrograms() {
 		return "a client failed"
@@ -92,13 +92,13 @@ func (s *Scenario) Failing() string {
 	return "the lock's own code failed"
 }
 
-// Takes reports whether the value of a setting in the "lock" or "work" mapping affects the clients of s. Programs are
-// affected only by the values that are passed to them.
+// Takes reports whether a setting in the "lock" or "work" mapping affects the clients of s. Programs are affected only
+// by the values that are passed to them.
 func (s *Scenario) Takes(key string) bool {
 	return !s.OfPrograms() || slices.Contains(s.code.Given, key)
 }
 
-// define returns the definition of a protocol, or nil if there is none or the scenario may not use it.
+// define returns a protocol's definition, or nil if there is none or the scenario may not use it.
 func (f *file) define(p locks.Protocol) *locks.Definition {
 	if p == locks.FromLibrary && f.scenario.code == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// A scenario file alone cannot use the protocol "library". If the library's code is given, runs use the code, and so do
-// runs of modified versions of the scenario.
+// TestALibrarysLockNeedsItsCode checks that a scenario file alone cannot use the protocol "library". If the library's
+// code is given, runs use it, and so do runs of modified versions of the scenario.
 func TestALibrarysLockNeedsItsCode(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nlock: {protocol: library, ttl: 8s}\n"
 	_, err := Parse("a.yaml", []byte(text))

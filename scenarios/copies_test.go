@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestMembersRecordTheSameKeysInTheSameOrder checks the records of all members of etcd and of ZooKeeper, which receive
-// the same changes of keys in the same order. Each member's records must match the service's changes from the
-// beginning, without gaps or repetitions, even if members crash, restart or lose their disks.
+// TestMembersRecordTheSameKeysInTheSameOrder checks the records of all etcd and ZooKeeper members, which receive the
+// same key changes in the same order. Each member's records must match the service's changes from the beginning,
+// without gaps or repetitions, even if members crash, restart or lose their disks.
 func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	type change struct {
 		gone   bool
@@ -73,7 +73,7 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	}
 }
 
-// serviceOf returns the common prefix of the names of a scenario's servers.
+// serviceOf returns the common prefix of a scenario's server names.
 func serviceOf(s *Scenario) string {
 	return string(s.Servers.Backend)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seeds is the number of runs in which each scenario must have the outcome given in its row.
+// seeds is the number of runs in which each scenario must have the outcome stated in its row.
 const seeds = 5
 
 var (
@@ -101,7 +101,7 @@ func scenarioOf(t *testing.T, command string) *scenarios.Scenario {
 	return s
 }
 
-// checkRuns runs a scenario and compares the outcomes of laws with the outcomes given in the row.
+// checkRuns runs a scenario and compares the laws' outcomes with those stated in the row.
 func checkRuns(t *testing.T, s *scenarios.Scenario, says string) {
 	t.Helper()
 	r := scenarios.NewRunner(s)
@@ -123,7 +123,7 @@ func checkRuns(t *testing.T, s *scenarios.Scenario, says string) {
 	}
 }
 
-// checkOdds compares the probabilities in a row with the formula. Other tests compare the formula with measurements.
+// checkOdds compares a row's probabilities with the formula. Other tests compare the formula with measurements.
 func checkOdds(t *testing.T, row map[string]string) {
 	t.Helper()
 	percent, err := strconv.Atoi(odds.FindStringSubmatch(row["decided by"])[1])

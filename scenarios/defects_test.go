@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// defect is a bug of a released library, expressed as one setting of a scenario's lock. Without this setting, the lock
-// is sound.
+// defect is a bug in a released library, expressed as a single setting of a scenario's lock. Without this setting, the
+// lock is sound.
 type defect struct {
 	path, value string
 	law         checker.Law
@@ -47,7 +47,7 @@ lock: {protocol: set-nx-px, ttl: 3s, timeout: 500ms, extension: {mode: cas, ever
 work: {hold: 6s, check-validity: on}
 faults: [pause client-1 for 4s after acquired]
 `},
-	// The extension is sent at 1 s. Its reply reaches the client only when the key has almost expired.
+	// The extension is sent at 1 s. Its reply does not reach the client until the key has almost expired.
 	{"lock.extension.mode", "ignore-elapsed", checker.LeaseExclusion, checker.ValidityMiscounted, `
 servers: {redis: 1}
 network: {delay: 1ms}
@@ -60,7 +60,7 @@ servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 3s, extension: {mode: checked, every: 1s}}
 work: {hold: 6s}
 `},
-	// Client-1's lock expires between two of its extensions. Client-2 takes the lock, writes and releases it.
+	// Client-1's lock expires between two of its extensions. Client-2 takes the lock, writes, and releases it.
 	{"lock.extension.mode", "or-acquire", checker.ResourceSafety, checker.StaleEffect, `
 servers: {redis: 1}
 lock: {protocol: fenced, ttl: 3s, extension: {mode: checked, every: 1s}}
@@ -112,8 +112,8 @@ lock: {protocol: set-nx-px, ttl: 10s, retry: {delay: 20ms}, drift-allowance: 1% 
 work: {hold: validity, check-validity: on}
 faults: [drift redis-1 clock by +9900ppm from 0s for 60s]
 `},
-	// The release of the first hold arrives during the second hold. It finds its own value in the key, because both
-	// holds use the same value.
+	// The first hold's release arrives during the second hold. It finds its own value in the key, because both holds
+	// use the same value.
 	{"lock.value", "per-client", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 clients: 1
@@ -121,7 +121,7 @@ lock: {protocol: set-nx-px, ttl: 3s, value: per-request}
 work: {cycles: 2, hold: 2s}
 faults: [delay message 2 of client-1 -> redis-1 by 2500ms]
 `},
-	// The release of the first attempt arrives while a later attempt of the same acquire holds the lock.
+	// The first attempt's release arrives while a later attempt by the same acquire is holding the lock.
 	{"lock.value", "per-acquire", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 3}
 lock: {protocol: redlock, ttl: 10s, value: per-request}
@@ -143,8 +143,8 @@ lock: {protocol: fenced, ttl: 3s}
 work: {hold: 2s, check-validity: on}
 faults: [pause client-1 for 4s after validity-checked]
 `},
-	// When client-1 sets the lock on the old master, it does not know of the failover yet. When it sends WAIT, it does.
-	// The Sentinel announces the failover 1.0 to 1.6 s after the order.
+	// When client-1 sets the lock on the old master, it does not know about the failover yet. When it sends WAIT, it
+	// does. The Sentinel announces the failover 1.0 to 1.6 s after the order.
 	{"lock.wait.same-connection", "off", checker.LeaseExclusion, checker.DeposedMaster, `
 servers: {redis: 1, replicas: 2, reconfigure-after: 2s}
 lock: {protocol: set-nx-px, ttl: 3s, wait: {replicas: 1, timeout: 500ms}}
@@ -177,8 +177,8 @@ faults:
   - expire session of client-1 at 1s
   - pause client-1 for 3s at 900ms
 `},
-	// Client-2 gives up its session while it waits. However, a new leader keeps the session alive, so the znode remains
-	// for a while.
+	// Client-2 gives up its session while it is waiting. However, a new leader keeps the session alive, so the znode
+	// stays for a while.
 	{"lock.check-session", "off", checker.MutualExclusion, checker.ValidityMiscounted, `
 servers: {zookeeper: 3}
 clients: 3
@@ -215,9 +215,9 @@ func judged(t *testing.T, s *Scenario, seed uint64) checker.Verdict {
 	return checker.Check(result.History)
 }
 
-// A client whose session has ended creates a new znode while its old one still exists, and gets no reply. When it then
-// looks for its own znode, both contain its mark. It must not take the old znode's place in the queue, because the old
-// znode will disappear.
+// A client whose session has ended creates a new znode while its old one still exists, and does not get a reply. When
+// it then looks for its own znode, both contain its mark. It must not take the old znode's place in line, because the
+// old znode will disappear.
 func TestAZnodeOfAnEarlierSessionIsNotOnesOwn(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {zookeeper: 3}
@@ -301,7 +301,7 @@ func struckWhileReleasing(h *history.History) bool {
 	return false
 }
 
-// Every mode of extension has a defect in this list or a scenario in the catalog.
+// Every extension mode has a defect in this list or a scenario in the catalog.
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}
 	for _, d := range defects {
@@ -328,8 +328,8 @@ func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	}
 }
 
-// A write that waits for a slow fsync may take effect after the period of slow fsyncs. The fault counts as ended only
-// after that write, so no client has to make progress before then.
+// A write that is waiting for a slow fsync may take effect after the period of slow fsyncs. The fault does not count as
+// over until that write, so no client has to make progress before then.
 func TestSlowFsyncsAreOverWhenTheLastOneIs(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -351,8 +351,8 @@ faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
 	t.Error("never over")
 }
 
-// The reply to a keepalive may stay in the buffers of a paused client until the lease has ended. It must then not
-// extend the lease.
+// The reply to a keepalive may sit in a paused client's buffers until the lease has ended. It must then not extend the
+// lease.
 func TestAnAnswerThatComesAfterItsLeaseProlongsNothing(t *testing.T) {
 	const text = `name: x
 servers: {etcd: 3}

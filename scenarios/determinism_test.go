@@ -135,8 +135,8 @@ func ofRuns(lines string, names []string, seeds uint64) string {
 	return b.String()
 }
 
-// TestRunsOfSlowDisksRepeat repeats runs in which writes to the members' disks take longer than an election, so that a
-// leader may be deposed during a write.
+// TestRunsOfSlowDisksRepeat checks that runs repeat if writes to the members' disks take longer than an election, so
+// that a leader may be deposed during a write.
 func TestRunsOfSlowDisksRepeat(t *testing.T) {
 	for _, backend := range []string{"etcd", "zookeeper"} {
 		for _, fsync := range []string{"1s", "2560ms", "5s"} {

@@ -18,7 +18,7 @@ func yamlOf(t *testing.T, text string) *format.Document {
 	return d
 }
 
-// If the document of a scenario is printed and parsed again, the result is the same scenario.
+// Printing a scenario's document and parsing it again gives the same scenario.
 func TestDocumentsPrintWhatTheyRead(t *testing.T) {
 	for _, name := range testkit.Sample(t, Names()) {
 		_, text, err := fileOf(name)

@@ -57,14 +57,14 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	}
 }
 
-// messages maps each message of a run, by its content, to its delay.
+// messages maps each of a run's messages, by content, to its delay.
 type messages struct {
 	travel  map[string]time.Duration
 	entries map[string]string // entries that a leader has sent to a follower, keyed by index
 }
 
-// ambiguous is stored as the delay of a message if a message with the same content was sent with another delay. For
-// example, two requests may get equal replies.
+// ambiguous is stored as a message's delay if a message with the same content was sent with another delay. For example,
+// two requests may get equal replies.
 const ambiguous = -1
 
 func (l *messages) see(x sim.Sent) {
@@ -75,9 +75,9 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare compares the messages of a run with before, the messages of earlier runs of the same seed. It returns the
-// number of messages that were also sent in earlier runs, and reports an error for each message whose delay was
-// different then. It adds new messages to before.
+// compare compares a run's messages with before, the messages from earlier runs with the same seed. It returns the
+// number of messages that were also sent in earlier runs, and reports an error for each message that had a different
+// delay then. It adds new messages to before.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]
@@ -104,8 +104,8 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content returns a string that identifies a message. Changes of data, and messages about such changes, are identified
-// by their words, without the number of earlier changes. Messages between Redis servers and messages to clients are
+// content returns a string that identifies a message. Data changes, and messages about such changes, are identified by
+// their words, without the number of earlier changes. Messages between Redis servers and messages to clients are
 // identified by their words and the second in which they were sent. For all other messages, the string also contains
 // the time on the sender's clock.
 func (l *messages) content(x sim.Sent) string {
@@ -121,7 +121,7 @@ func (l *messages) content(x sim.Sent) string {
 	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
 }
 
-// sent returns the part of a raft message that concerns the log: the entries in the message, or the entries that it
+// sent returns the part of a raft message that is about the log: the entries in the message, or the entries that it
 // refers to by index.
 func (l *messages) sent(x sim.Sent, text string) string {
 	var words []string

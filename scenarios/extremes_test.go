@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestEveryExtremeOfASettingRuns sets each numeric setting to the smallest and to the largest value that it accepts. It
-// varies each setting alone, both with the usual servers and with a single server whose fsyncs take no time. One more
-// file sets all settings to their smallest values. The test runs each protocol with these values, without faults and
-// with faults of all kinds, and judges the history.
+// TestEveryExtremeOfASettingRuns sets each numeric setting to the smallest and the largest value that it accepts. It
+// varies each setting on its own, both with the usual servers and with a single server whose fsyncs take no time. One
+// more file sets all settings to their smallest values. The test runs each protocol with these values, without faults
+// and with faults of all kinds, and judges the history.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -59,7 +59,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	}
 }
 
-// leastOf and greatestOf list the values to try for each kind of setting. The first value that a setting accepts is its
+// leastOf and greatestOf list the values to try for each kind of setting. The first one that a setting accepts is its
 // extreme. Counts are small enough to keep runs short.
 var (
 	leastOf = map[format.Kind][]string{
@@ -86,7 +86,7 @@ func extremeVariables() (list []Variable) {
 }
 
 // withFirst sets the setting at path to the first of the given values that it accepts, and calls f with the document.
-// It reports whether the setting accepts any of the values.
+// It reports whether the setting accepts any of them.
 func withFirst(doc *format.Document, path string, values []string, f func(*format.Document)) bool {
 	for _, value := range values {
 		with := doc.Clone()

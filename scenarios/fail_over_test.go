@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestAFailoverIsRecordedAsWhatOrderedIt checks which failovers a history attributes to a fault of the plan. If a fault
+// TestAFailoverIsRecordedAsWhatOrderedIt checks which failovers a history attributes to a fault in the plan. If a fault
 // ordered the failover, the event includes the fault's line, even if the fault names a server that is no longer the
-// master. If the Sentinel decided by itself, or the fault was not yet due, the event has no such line.
+// master. If the Sentinel decided by itself, or the fault was not yet due, the event does not include such a line.
 func TestAFailoverIsRecordedAsWhatOrderedIt(t *testing.T) {
 	const own = "fail over redis-1 to redis-1-replica-1 by the Sentinel"
 	for name, test := range map[string]struct {

@@ -23,8 +23,8 @@ func family(s *Scenario) string {
 	return "Redis"
 }
 
-// TestEveryLawIsBrokenAndKeptInEachFamily checks for each kind of server that each law catches a broken lock and
-// passes a sound one. The locks come from the catalog and from familyVariants.
+// TestEveryLawIsBrokenAndKeptInEachFamily checks for each kind of server that each law catches a broken lock and passes
+// a sound one. The locks come from the catalog and from familyVariants.
 func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	seen := map[string]map[checker.Law]map[checker.Outcome]string{}
 	judge := func(r *asWritten) {
@@ -65,8 +65,8 @@ func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	}
 }
 
-// cannotBreak reports whether no lock on servers of the family f can have the given outcome of a law in a simulation.
-// For example, etcd's revision never goes back. Fairness has no outcome for a lock that promises no order.
+// cannotBreak reports whether, in a simulation, no lock on servers in the family f can have the given outcome for a
+// law. For example, etcd's revision never goes back. Fairness has no outcome for a lock that does not promise an order.
 func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	if law == checker.Fairness {
 		return f == "etcd" || f == "ZooKeeper"
@@ -74,8 +74,8 @@ func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	return o == checker.Violated && law == checker.TokenOrder && f == "etcd"
 }
 
-// familyVariants are additional scenarios for some kinds of servers. They show outcomes of laws that no scenario of the
-// catalog shows for these servers.
+// familyVariants are additional scenarios for some kinds of servers. They show outcomes that no catalog scenario shows
+// for these servers.
 var familyVariants = []string{
 	`name: replicated-queue
 servers: {redis: 1, replicas: 1}

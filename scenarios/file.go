@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Load reads the scenario file at path. It returns the errors of Parse, and errors of the file system. If the file does
-// not exist, the error matches fs.ErrNotExist.
+// Load reads the scenario file at path. It returns Parse's errors and file system errors. If the file does not exist,
+// the error matches fs.ErrNotExist.
 func Load(path string) (*Scenario, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -46,11 +46,11 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario from text. Errors refer to the text as path; Scenario.Path stays empty. If the text is
-// invalid, Parse returns a *format.Error that lists all problems, and no scenario. FORMAT.md describes the format.
+// Parse parses a scenario. Error messages call the text path; Scenario.Path stays empty. If the text is invalid, Parse
+// returns no scenario and a *format.Error that lists all problems. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file that is being parsed. Each setting is first parsed separately. Then the settings that depend
+// file is a scenario file that is being parsed. Each setting is first parsed on its own. Then the settings that depend
 // on others are filled in.
 type file struct {
 	*format.Reader
@@ -63,11 +63,11 @@ type file struct {
 	work                          Work         // settings that apply to all clients; Start is separate
 	names                         []namedLock
 	with                          []string // value of mix.with
-	// The next nodes are parsed last, because they depend on the clients and the servers.
+	// These nodes are parsed last, because they depend on the clients and the servers.
 	links, overrides, faults, mix, metrics ast.Node
 }
 
-// fields returns the settings at the top level of a file.
+// fields returns a file's top-level settings.
 func (f *file) fields() []field {
 	s := f.scenario
 	times := f.timeFields()
@@ -120,7 +120,7 @@ func (f *file) fields() []field {
 	}
 }
 
-// timeFields returns the settings "limit" and "bound".
+// timeFields returns the "limit" and "bound" settings.
 func (f *file) timeFields() []field {
 	t := table[Scenario]{Reader: f.Reader, keys: timeKeys, to: f.scenario,
 		of: func(s *Scenario, _ *Client) *Scenario { return s }}
@@ -137,8 +137,8 @@ var timeKeys = []format.Key[Scenario]{
 			"and Consul adds `raft-multiplier` seconds"),
 }
 
-// settle parses the settings that refer to clients and servers. It also checks what depends on several settings, and
-// fills in defaults that depend on other settings.
+// settle parses the settings that refer to clients and servers. It also checks constraints between settings, and fills
+// in defaults that depend on other settings.
 func (f *file) settle() {
 	names := f.processes()
 	f.checkLock(&f.lock)
@@ -160,8 +160,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes returns the processes of the run. It returns nil if the file does not give a valid number of servers and
-// clients, because in that case one wrong number would lead to an error message for each process name in the file.
+// processes returns the processes in the run. If the file does not give a valid number of servers and clients, it
+// returns nil; otherwise one wrong number would lead to an error message for each process name in the file.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil

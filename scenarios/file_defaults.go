@@ -25,7 +25,7 @@ func newFile(r *format.Reader) *file {
 	return f
 }
 
-// defaultStart returns the default start of a client. The clients start one after another, at the interval stagger.
+// defaultStart returns when a client starts by default. Clients start one after another, f.stagger apart.
 func (f *file) defaultStart(client int) sim.Delay {
 	d := time.Duration(client) * f.stagger
 	return sim.Delay{Lo: d, Hi: d}

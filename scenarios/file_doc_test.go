@@ -15,8 +15,8 @@ import (
 )
 
 // withKey returns base with one key added or changed. base is a file that consists of flow mappings, one per line. A
-// key that contains a dot is inside a mapping. The part before the first dot is the name of the mapping, whose line is
-// added if it is missing.
+// key that contains a dot is inside a mapping. The part before the first dot is the mapping's name. If the mapping's
+// line is missing, it is added.
 func withKey(t testing.TB, base, key, value string) string {
 	t.Helper()
 	top, rest, nested := strings.Cut(key, ".")
@@ -54,7 +54,7 @@ func nest(key, value string) string {
 	return first + ": {" + nest(rest, value) + "}"
 }
 
-// documented returns the rows of the tables of settings in FORMAT.md.
+// documented returns the rows of the settings tables in FORMAT.md.
 func documented(t *testing.T) (rows []struct{ key, standard string }) {
 	inTable := false
 	for _, line := range strings.Split(formatDoc(t), "\n") {
@@ -76,7 +76,7 @@ func documented(t *testing.T) (rows []struct{ key, standard string }) {
 }
 
 // A file that sets a default explicitly means the same as one without it. The test checks this for the defaults in
-// FORMAT.md and for the defaults of every protocol.
+// FORMAT.md and for every protocol's defaults.
 func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	tried := 0
 	same := func(base, key, value string) {
@@ -115,7 +115,7 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// onServersWith returns the smallest valid file to which a setting can be added. If only one kind of server has the
+// onServersWith returns the smallest valid file that a setting can be added to. If only one kind of server has the
 // setting, the file uses that kind.
 func onServersWith(key string) string {
 	for _, b := range backends {
@@ -140,7 +140,7 @@ var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 
 	locks.Fair:        "name: x\nservers: {redis: 1}\nlock: {protocol: fair}\n",
 	locks.ReadWrite:   "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
 
-// These are the smallest valid files of the protocol fenced, and of protocols on servers other than Redis.
+// The smallest valid files for the fenced protocol, and for protocols on servers other than Redis.
 const (
 	onFenced     = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
 	onEtcd       = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
@@ -153,8 +153,8 @@ const (
 var aboutReplicas = []string{"servers.min-replicas-to-write", "servers.min-replicas-max-lag", "servers.semi-sync",
 	"servers.semi-sync-timeout", "servers.down-after", "servers.reconfigure-after"}
 
-// This test lists the settings whose defaults FORMAT.md describes in words, because they depend on other settings or
-// because there is no default. The comments name the tests that check these defaults.
+// FORMAT.md describes some defaults in words, because they depend on other settings or because there is no default.
+// This test lists the settings with such defaults. The comments name the tests that check them.
 func TestDefaultsInWords(t *testing.T) {
 	words := map[string]string{}
 	for _, row := range documented(t) {
@@ -223,8 +223,8 @@ func TestMinimalFile(t *testing.T) {
 	}
 }
 
-// FORMAT.md names every point in a client's code at which a fault can strike. TestReferenceIsMadeFromTheTables checks
-// the tables of FORMAT.md.
+// FORMAT.md names every point in a client's code where a fault can strike. TestReferenceIsMadeFromTheTables checks the
+// tables in FORMAT.md.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	doc := formatDoc(t)
 	var wanted []string

@@ -35,7 +35,7 @@ func readErrorCases(t testing.TB) (head string, cases []errorCase) {
 	return parts[0], cases
 }
 
-// For each bad file, the errors are exactly those that the case lists, and no scenario is returned.
+// For each bad file, the errors are exactly those listed in the case, and no scenario is returned.
 func TestFormatErrors(t *testing.T) {
 	head, cases := readErrorCases(t)
 	out := head + "\n"
@@ -114,8 +114,8 @@ func TestManyProblemsAreCutShort(t *testing.T) {
 	}
 }
 
-// Parsing takes little time and memory even for the worst known files of the permitted size. Only some of them are
-// tried by default.
+// Parsing does not take much time or memory even for the worst known files of the permitted size. By default, only some
+// of them are tried.
 func TestHostileFilesCostLittle(t *testing.T) {
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, format.MaxFile/len(s))) }
 	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a",
@@ -135,7 +135,7 @@ func TestHostileFilesCostLittle(t *testing.T) {
 	}
 }
 
-// FuzzParseScenario checks that parsing any text returns a scenario, or problems whose positions are inside the text.
+// FuzzParseScenario checks that parsing any text returns a scenario, or problems with positions inside the text.
 // Parsing the text again must give the same result.
 func FuzzParseScenario(f *testing.F) {
 	_, cases := readErrorCases(f)

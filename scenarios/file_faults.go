@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// readFaults parses the list of faults. It checks the faults' targets if the names of the processes are known.
+// readFaults parses the list of faults. If the process names are known, it also checks the faults' targets.
 func (f *file) readFaults(names *nemesis.Names) {
 	if f.faults == nil {
 		return
@@ -66,8 +66,8 @@ func (f *file) badFault(err error, place format.Place) {
 	f.Problem(place.Right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
 }
 
-// timeColumn returns the number of characters that precede the fault's time in a fault line. The time is the word after
-// "at" or "from".
+// timeColumn returns the number of characters before the time in a fault line. The time is the word after "at" or
+// "from".
 func timeColumn(line string) int {
 	for _, lead := range []string{" at ", " from "} {
 		if before, after, ok := strings.Cut(line, lead); ok {

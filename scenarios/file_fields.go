@@ -37,8 +37,8 @@ func save[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	}
 }
 
-// mapping parses the keys of a mapping. name is the mapping's name in messages; it is empty for the whole file. words
-// lists the words that are allowed in place of the mapping.
+// mapping parses a mapping's keys. name is the mapping's name in messages; it is empty for the whole file. words lists
+// the words that are allowed instead of the mapping.
 func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
 	keys := make([]format.Field, len(fields))
 	for i, f := range fields {
@@ -49,8 +49,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that the setting accepts. It prefers the setting's sample, and otherwise the default. If the
-// setting has neither, taken returns any valid value. It returns "" for a setting whose value is a mapping or a list.
+// taken returns a value that the setting accepts: preferably the setting's sample, and otherwise the default. If there
+// is neither, taken returns any valid value. It returns "" for a setting with a mapping or a list as its value.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {
@@ -68,7 +68,7 @@ func (f *field) taken() string {
 	return ""
 }
 
-// mappings maps the name of each setting to the names of the mappings in which the setting is allowed.
+// mappings maps each setting's name to the names of the mappings in which the setting is allowed.
 var mappings = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{}
 	var walk func(name string, fields []field)

@@ -22,21 +22,21 @@ const (
 	oneClient scope = true // a mapping inside overrides
 )
 
-// lockSettings contains those settings of the "lock" mapping that have been parsed so far. Settings that depend on
-// other settings still have their zero values.
+// lockSettings contains the settings parsed so far from the "lock" mapping. Settings whose defaults depend on other
+// settings still have their zero values.
 type lockSettings struct {
 	config locks.Config
 	given  format.Given // keys in the mapping parsed last; keys of nested mappings have names such as "extension.mode"
 	stated format.Given // keys in given, or in the settings that these override
 }
 
-// copied returns a copy of the settings. Changes to the copy do not change l.
+// copied returns a copy of the settings that can be changed without changing l.
 func (l lockSettings) copied() lockSettings {
 	l.given, l.stated = format.Given{}, maps.Clone(l.stated)
 	return l
 }
 
-// readLock parses the settings of a lock in a mapping and stores them in l.
+// readLock parses the lock settings in a mapping and stores them in l.
 func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	l.given = format.Given{}
 	fields := f.identity(l, s)
@@ -57,7 +57,8 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 }
 
 // definition returns the definition of the protocol that a mapping names. The other settings depend on the protocol, so
-// definition must be called before they are parsed. It returns nil if the mapping names no protocol or an unknown one.
+// definition must be called before they are parsed. It returns nil if the mapping does not name a protocol, or names an
+// unknown one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
@@ -72,7 +73,7 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 	return locks.Define(l.config.Protocol)
 }
 
-// lockTable returns the settings that the protocol d accepts. If d is nil, it returns the settings that any protocol
+// lockTable returns the settings that protocol d accepts. If d is nil, it returns the settings that any protocol
 // accepts.
 func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) table[locks.Config] {
 	t := table[locks.Config]{Reader: f.Reader, name: name, keys: locks.Settings(), to: &l.config,
@@ -85,8 +86,7 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 	return t
 }
 
-// foreign maps each protocol to the settings that only other protocols accept. Each setting comes with the reason why
-// the protocol does not accept it.
+// foreign maps each protocol to the settings that only other protocols accept, with the reasons why this one does not.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {
@@ -119,7 +119,7 @@ func whyNot(d *locks.Definition, path, word string) string {
 		format.Listed(takers, "and"), d.Name)
 }
 
-// identity returns the settings that must be the same for all clients of a lock.
+// identity returns the settings that all clients of a lock must share.
 func (f *file) identity(l *lockSettings, s scope) []field {
 	if s == oneClient {
 		return []field{
@@ -205,8 +205,8 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkTasks reports an error if a client has several tasks but its lock cannot be shared. It also reports an error if
-// the setting value-in makes tasks share a lock object although there is only one task.
+// checkTasks reports an error if a client has several tasks that cannot share its lock. It also reports an error if
+// value-in makes tasks share a lock object but there is only one task.
 func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in format.Given) {
 	place, given := in["tasks"]
 	switch {
@@ -226,8 +226,8 @@ func (f *file) checkTasks(d *locks.Definition, l *lockSettings, w *Work, in form
 	}
 }
 
-// checkTasksOfLibrary checks a client with several tasks whose lock is a Go library. It reports an error if the lock is
-// fair, or if the requests of the tasks cannot be distinguished.
+// checkTasksOfLibrary checks a client that has several tasks and whose lock comes from a Go library. It reports an
+// error if the lock is fair, or if the tasks' requests cannot be distinguished.
 func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place format.Place) {
 	s := &f.scenario.Servers
 	if s.Front() == nil {
@@ -241,7 +241,7 @@ func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place f
 	}
 }
 
-// checkWork reports settings that make a client check its lease, if the protocol has no lease.
+// checkWork reports settings that make a client check its lease although the protocol has none.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {

@@ -110,8 +110,8 @@ func (f *file) readMix(names *nemesis.Names) {
 	}
 }
 
-// ownKinds returns the kinds of the faults that the scenario itself contains. Such kinds are drawn even if they are off
-// by default, because the scenario's author expects such faults.
+// ownKinds returns the kinds of the scenario's own faults. They are drawn even if they are off by default, because the
+// scenario's author expects such faults.
 func (f *file) ownKinds() (kinds []string) {
 	for i := range f.scenario.Faults {
 		kinds = append(kinds, f.scenario.Faults[i].Kind.String())
@@ -119,8 +119,8 @@ func (f *file) ownKinds() (kinds []string) {
 	return kinds
 }
 
-// readWeights parses the weights. A weight is how often a kind is drawn relative to the other kinds. A kind without a
-// weight is not drawn.
+// readWeights parses the weights. A weight is how often a kind is drawn relative to the others. A kind without a weight
+// is not drawn.
 func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	m.Weights = draw.Weights{}
 	var fields []field

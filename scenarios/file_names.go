@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// namedLock is the name of a lock and its position in the file.
+// namedLock is a lock's name and its position in the file.
 type namedLock struct {
 	name  history.Lock
 	place format.Place
 }
 
-// lockName parses the name of a lock and records its position in the file for checkNames.
+// lockName parses a lock's name and records its position in the file for checkNames.
 func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	name, ok := f.Name(n)
 	if ok {
@@ -54,7 +54,7 @@ func (f *file) checkNames() {
 	}
 }
 
-// later returns the position that is further down in the file.
+// later returns whichever position is further down in the file.
 func later(a, b format.Place) format.Place {
 	if a.Line > b.Line || a.Line == b.Line && a.Column > b.Column {
 		return a

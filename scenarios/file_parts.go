@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// These are the maximum values of settings that count something. Larger values serve no purpose, and could make sums of
-// times overflow an int64 of nanoseconds.
+// The maximum values of settings that count something. Larger values serve no purpose, and could make sums of times
+// overflow an int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -36,8 +36,8 @@ func serverKeys() (keys []format.Key[Servers]) {
 	return append(keys, serverSettings()...)
 }
 
-// serverSettings returns the settings in the "servers" mapping: the settings that all kinds of servers have, and the
-// settings of each kind.
+// serverSettings returns the settings in the "servers" mapping: those that all kinds of servers have, and those
+// specific to each kind.
 func serverSettings() []format.Key[Servers] {
 	keys := []format.Key[Servers]{fsyncKey}
 	for _, b := range backends {
@@ -46,7 +46,7 @@ func serverSettings() []format.Key[Servers] {
 	return keys
 }
 
-// fsyncKey is the setting fsync, which all kinds of servers have.
+// fsyncKey is the fsync setting, which all kinds of servers have.
 var fsyncKey = format.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
 	"how long one fsync takes; servers with a replicated log fsync each entry before they acknowledge it")
 
@@ -179,8 +179,7 @@ func (f *file) networkFields() []field {
 			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
-// readLinks parses the delays of individual links. It checks the names of processes only if the processes of the run
-// are known.
+// readLinks parses the delays of individual links. It checks the process names only if the run's processes are known.
 func (f *file) readLinks(names *nemesis.Names) {
 	if f.links == nil {
 		return
@@ -270,7 +269,8 @@ func (f *file) resourceFields() []field {
 	return t.fields("")
 }
 
-// checkResource reports an error if fencing is on but the protocol issues no tokens or allows several holders at once.
+// checkResource reports an error if fencing is on, but the protocol does not issue tokens or allows several holders at
+// once.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
 	place, given := f.inResource["fencing"]

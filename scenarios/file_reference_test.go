@@ -44,7 +44,7 @@ func lawReference() string {
 	return b.String()
 }
 
-// causeReference returns the table of the causes of violations, with their details.
+// causeReference returns the table of violation causes, with their details.
 func causeReference() string {
 	var b strings.Builder
 	b.WriteString("| cause | details |\n|---|---|\n")
@@ -58,7 +58,7 @@ func causeReference() string {
 	return b.String()
 }
 
-// reference returns the tables of the settings and the protocols.
+// reference returns the settings and protocol tables.
 func reference() string {
 	var b strings.Builder
 	f := newFile(&format.Reader{})

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// table describes the settings of one mapping and points to the structure in which they are stored.
+// table describes the settings in one mapping and points to the struct that stores them.
 type table[T any] struct {
 	*format.Reader
 	name string // name of the mapping in messages
@@ -18,16 +18,15 @@ type table[T any] struct {
 	of   func(*Scenario, *Client) *T // where the finished scenario stores the values
 	// note, if set, is called for each setting that the file contains.
 	note func(path string, place format.Place)
-	// refuse, if set, returns the reason why a word is not allowed as the value of a setting, and what to write
-	// instead.
+	// refuse, if set, explains why a word is not allowed as a setting's value, and what to write instead.
 	refuse func(k *format.Key[T], word string) string
-	// absent lists the settings that only other protocols have. Each is named by its path and says what to write
+	// absent lists the settings that only other protocols have. Each one's name is its path, and it says what to write
 	// instead.
 	absent []field
 }
 
-// fields returns the settings of the mapping at the given path. prefix is the path with a dot at its end, such as
-// "extension.", or "" for the mapping itself.
+// fields returns the settings in the mapping at a path. prefix is that path followed by a dot, such as "extension.", or
+// "" for the table's own mapping.
 func (t *table[T]) fields(prefix string) (list []field) {
 	for i := range t.keys {
 		k := &t.keys[i]
@@ -57,7 +56,7 @@ func (t *table[T]) fields(prefix string) (list []field) {
 	return list
 }
 
-// docOf returns the reference documentation of a setting.
+// docOf returns a setting's reference documentation.
 func docOf[T any](k *format.Key[T]) doc {
 	d := doc{values: k.Form.Values(), standard: k.Depends, meaning: k.Meaning, words: k.Form.Words}
 	switch {
@@ -69,7 +68,7 @@ func docOf[T any](k *format.Key[T]) doc {
 	return d
 }
 
-// read parses the value of a setting, which may be a nested mapping.
+// read parses a setting's value, which may be a nested mapping.
 func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	if text, ok := format.ScalarText(n); k.Form.Kind == format.Mapping && !(ok && slices.Contains(k.Form.Words, text)) {
 		if _, ok := n.(ast.MapNode); ok {
@@ -94,7 +93,7 @@ func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	}
 }
 
-// standards sets every setting of a table to its default, except settings whose defaults depend on other settings.
+// standards sets every setting in a table to its default, except settings with defaults that depend on other settings.
 func standards[T any](keys []format.Key[T], to *T) {
 	for _, k := range keys {
 		if k.Depends == "" {
@@ -103,7 +102,7 @@ func standards[T any](keys []format.Key[T], to *T) {
 	}
 }
 
-// doc is the reference documentation of a setting.
+// doc is a setting's reference documentation.
 type doc struct {
 	values, standard, meaning string
 	words                     []string // the values that are words and not numbers
@@ -113,20 +112,19 @@ type doc struct {
 type Variable struct {
 	Path string // the key, as in FORMAT.md
 	Kind format.Kind
-	// Number returns the value of the setting in a scenario, for one of its clients, if the value is a single number.
-	// It returns false if the value is a word or a range.
+	// Number returns the setting's value for one client of a scenario if that is a single number. It returns false if
+	// the value is a word or a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form describes the permitted values. For a setting in the "lock" mapping, Form comes from one of the protocols
-	// that accept the setting. Value returns the value that is in effect. Both are empty for the few settings that have
-	// their own parsing code: clients, lock.protocol and servers.persistence.
+	// Form describes the permitted values, and Value returns the value that is in effect. For a setting in the "lock"
+	// mapping, Form comes from one of the protocols that accept it. Form and Value are empty for the few settings that
+	// have their own parsing code: clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
 	Own   bool // the key may also, or only, occur inside overrides
 }
 
-// Variables returns all settings that affect a run, in the order of FORMAT.md, except settings whose values are
-// mappings, lists or names. The second result lists the settings among them that are allowed only in the "overrides"
-// mapping.
+// Variables returns all settings that affect a run, in the same order as FORMAT.md, except those with mappings, lists
+// or names as values. only lists the settings that are allowed only in the "overrides" mapping.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {
@@ -149,5 +147,5 @@ func variables(under string, fields []field) (list []Variable) {
 	return list
 }
 
-// wordOf is the Number function of a setting whose value is never a number.
+// wordOf is the Number function for settings that never have a number as their value.
 func wordOf(*Scenario, *Client) (int64, bool) { return 0, false }

@@ -35,7 +35,7 @@ func parseText(t *testing.T, text string) *Scenario {
 	return withoutText(s)
 }
 
-// withoutText removes the file's text from a scenario, so that it can be compared with scenarios that have another
+// withoutText removes the file's text from a scenario, so that it can be compared with scenarios that have a different
 // text.
 func withoutText(s *Scenario) *Scenario {
 	s.text = nil
@@ -111,7 +111,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// Each row sets one setting to one value in a minimal file and checks one effect of the value.
+// Each row sets one setting to one value in a minimal file and checks one effect of that value.
 var everyValue = []struct {
 	base, key, value string
 	got              func(*Scenario) any
@@ -240,7 +240,7 @@ var everyValue = []struct {
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }
 
-// lockSetting returns the value that a setting in the "lock" mapping has for the first client.
+// lockSetting returns the first client's value for a setting in the "lock" mapping.
 func lockSetting(s *Scenario, path string) format.Value {
 	c := &s.Clients[0].Lock
 	return locks.Define(c.Protocol).Setting(path).Get(c)
@@ -305,8 +305,8 @@ overrides:
 	}
 }
 
-// A file can specify whether clients check the elapsed time, for all clients or for one. By default, a client checks
-// the elapsed time if it checks its validity or extends its lease.
+// A file can specify whether clients check the elapsed time, for all clients or for one. By default, a client checks it
+// if it checks its validity or extends its lease.
 func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
 	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
 		", elapsed-check: on": {true, true, true}} {
@@ -371,7 +371,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// example returns the first YAML block of FORMAT.md.
+// example returns the first YAML block in FORMAT.md.
 func example(t testing.TB) string {
 	_, text, _ := strings.Cut(formatDoc(t), "```yaml\n")
 	text, _, ok := strings.Cut(text, "```")

@@ -60,7 +60,7 @@ var workKeys = []format.Key[Work]{
 // maxTasks is the maximum number of tasks per client.
 const maxTasks = 99
 
-// holdKinds maps the words that are allowed as the value of hold to their meanings.
+// holdKinds maps the words allowed as the value of hold to their meanings.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
 // These settings determine when clients start. The first applies to all clients, the second to a single client.
@@ -93,7 +93,7 @@ func (f *file) workFields(w *Work, s scope) []field {
 					"if omitted, the lock's own name is used"}})
 }
 
-// staggerOf returns the interval between the starts of two clients. A scenario stores only the start of each client.
+// staggerOf returns the interval between two clients' starts. A scenario stores only when each client starts.
 func staggerOf(s *Scenario, _ *Client) *time.Duration {
 	d := time.Duration(0)
 	if len(s.Clients) > 1 {
@@ -102,7 +102,7 @@ func staggerOf(s *Scenario, _ *Client) *time.Duration {
 	return &d
 }
 
-// readLocks parses the names of several locks, in the order in which they are acquired.
+// readLocks parses the names of several locks, in acquisition order.
 func (f *file) readLocks(n ast.Node, w *Work) {
 	w.Locks = nil
 	f.List(n, "work.locks", func(n ast.Node) {
@@ -116,7 +116,7 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 	})
 }
 
-// readClients creates the clients. They are all alike, except for their settings in the "overrides" mapping.
+// readClients creates the clients. They are identical except for their settings in the "overrides" mapping.
 func (f *file) readClients(names *nemesis.Names) {
 	s := f.scenario
 	var ids []sim.ProcessID
@@ -146,7 +146,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 }
 
-// override parses the "overrides" mapping: settings of individual clients that replace the settings shared by all
+// override parses the "overrides" mapping: individual clients' settings, which replace the settings shared by all
 // clients.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
@@ -172,7 +172,7 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	})
 }
 
-// readOverride parses the settings of one client that replace the settings shared by all clients.
+// readOverride parses one client's settings, which replace the settings shared by all clients.
 func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *Work) {
 	inWork := format.Given{}
 	mapping(f.Reader, n, name, []field{
@@ -185,7 +185,7 @@ func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *W
 	f.checkWork(lock, work, inWork)
 }
 
-// client returns the client with index i. Settings that the file does not specify are filled in.
+// client returns the client with index i, with values filled in for settings that the file does not specify.
 func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Client {
 	servers := &f.scenario.Servers
 	c, n := lock.config, len(servers.asked())

@@ -60,11 +60,11 @@ var explained = map[fixed]string{
 	{"2ms", "scenarios/locks/redlock.go"}:       "the default of lock.drift-allowance",
 }
 
-// counts maps the names of variables that count units of time to the names of the units.
+// counts maps the names of variables that count units of time to the unit names.
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats"}
 
 // TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
-// clients and the checker use must be a row of the table, unless the variable explained says why it is not. Each row
+// clients and the checker use must be a row in the table, unless the variable explained says why it is not. Each row
 // must occur in the code.
 func TestFixedTimesAreStated(t *testing.T) {
 	text, err := os.ReadFile("FORMAT.md")
@@ -88,7 +88,7 @@ func TestFixedTimesAreStated(t *testing.T) {
 			t.Fatal(pattern, err)
 		}
 		for _, path := range paths {
-			// settings.go defines settings of scenario files, not fixed times
+			// settings.go defines scenario file settings, not fixed times
 			if strings.HasSuffix(path, "_test.go") || path == "../scenarios/locks/settings.go" {
 				continue
 			}
@@ -158,7 +158,7 @@ func timesIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// times returns the time that an expression with a unit stands for, such as "5s". above contains the syntax nodes
+// times returns the time that an expression with a unit represents, such as "5s". above contains the syntax nodes
 // around the unit. times returns "" for a conversion.
 func times(above []ast.Node) string {
 	for _, n := range slices.Backward(above) {
@@ -183,7 +183,7 @@ func times(above []ast.Node) string {
 	return "1"
 }
 
-// counted returns the value that is assigned to a variable, if the variable is listed in counts.
+// counted returns the value assigned to a variable, if the variable is listed in counts.
 func counted(to, value ast.Expr) []string {
 	name := ""
 	switch to := to.(type) {

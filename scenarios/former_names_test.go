@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestFormerNamesOfRequests checks that a plan may use the name that an earlier version gave to a request of a modeled
-// client. The fault must strike the same message as with the current name.
+// TestFormerNamesOfRequests checks that a plan may refer to a modeled client's request by its name from an earlier
+// version. The fault must strike the same message as with the current name.
 func TestFormerNamesOfRequests(t *testing.T) {
 	const etcd, kubernetes = "servers: {etcd: 3}\nlock: {protocol: etcd, compare-revision: off}",
 		"servers: {kubernetes: 3}\nlock: {protocol: lease-object}"

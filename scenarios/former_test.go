@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestFormerNamesOfRequestsAreAccepted checks that a fault may use the name that an earlier version gave to a request.
-// The fault must have the same effect as one with the current name.
+// TestFormerNamesOfRequestsAreAccepted checks that a fault may use a request's name from an earlier version. The fault
+// must have the same effect as one with the current name.
 func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	for _, b := range backends {
 		for former, now := range b.Former {
@@ -28,7 +28,7 @@ func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 }
 
 // strikesAlike reports whether client-1 sends a request with the current name. If so, it also checks that a fault has
-// the same effect under the request's former name as under the current one.
+// the same effect under the request's former and current names.
 func strikesAlike(t *testing.T, s *Scenario, former, now string) bool {
 	t.Helper()
 	const fault = "pause client-1 for 1s after its "

@@ -17,7 +17,7 @@ import (
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00",
 	"\x1b]0;x\x07"}
 
-// TestNoControlCharacterGetsIn puts malicious strings, escaped as in YAML, into every value and every key of the
+// TestNoControlCharacterGetsIn puts malicious strings, escaped as in YAML, into every value and every key in the
 // catalog. Each of them must be reported at its position, with a message that a terminal can display.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")
@@ -82,8 +82,8 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	}
 }
 
-// TestControlCharactersInTheTextOfAFile checks that control characters that a file contains unescaped are also reported
-// with their line.
+// TestControlCharactersInTheTextOfAFile checks that unescaped control characters in a file are also reported with their
+// line.
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Judge judges the result of a run of s, and compares it with the expectations of s.
+// Judge judges the result of a run of s, and compares it with s's expectations.
 func (s *Scenario) Judge(r Result) format.Judgment {
 	j := format.Judgment{Verdict: checker.Check(r.History), Metrics: checker.Measure(r.History)}
 	r.Qualify(j.Verdict)
@@ -17,8 +17,8 @@ func (s *Scenario) Judge(r Result) format.Judgment {
 	return j
 }
 
-// Qualify makes uncertain outcomes in v undecided: violations that a stall of the host may have caused, and laws that
-// hold in a run in which a client ended early.
+// Qualify makes uncertain outcomes in v undecided: violations that a host stall may have caused, and laws that hold in
+// a run in which a client ended early.
 func (r *Result) Qualify(v checker.Verdict) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
@@ -32,8 +32,8 @@ func (r *Result) Qualify(v checker.Verdict) {
 	}
 }
 
-// byDelay lists the causes of violations that may be due to a stall of the host. A stalled client may time out before
-// it gets a reply, and give up, and its key may then block other clients.
+// byDelay lists the causes of violations that a host stall may have caused. A stalled client may time out before it
+// gets a reply, and give up, and its key may then block other clients.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock comes from a library.

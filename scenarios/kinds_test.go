@@ -100,7 +100,7 @@ func TestEveryKindOfLockHasItsPlaces(t *testing.T) {
 	}
 }
 
-// expectation returns the expectation of a scenario for a law or, if the law is empty, for its metrics.
+// expectation returns a scenario's expectation for a law or, if the law is empty, for its metrics.
 func expectation(t *testing.T, name string, law checker.Law) string {
 	t.Helper()
 	s, err := scenarios.Named(name)

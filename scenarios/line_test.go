@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// If each client watches the client before it in the queue, on ZooKeeper and on etcd, each event wakes only the client
-// whose turn it is. If all clients watch the first client in the queue, each event wakes them all (a herd).
+// In some ZooKeeper and etcd locks, each client watches the client before it in the queue. Then each event wakes only
+// the next client in line. If all clients watch the first client in the queue, each event wakes them all (a herd).
 func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	for name, keeps := range map[string]bool{"zookeeper-predecessor": true, "etcd-predecessor": true,
 		"zookeeper-herd": false} {
@@ -33,7 +33,7 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 }
 
 // inLine returns how many times a client was woken. reason describes the first client that was woken although the key
-// just before its own in the queue still existed. It is "" if there is no such client.
+// directly before its own in the queue still existed. It is "" if there is no such client.
 func inLine(events []history.Event) (woken int, reason string) {
 	var line []history.Attempt // attempts in the order of their keys in the queue
 	gone := 0                  // number of these keys that are gone, from the first on

@@ -19,8 +19,8 @@ func (s *Scenario) Service() history.Service {
 	return s.Servers.service(d)
 }
 
-// service returns the kind of lock service that clients of a protocol use. If d is nil or names no service, the result
-// depends on the servers alone.
+// service returns the kind of lock service that a protocol's clients use. If d is nil or does not name a service, the
+// result depends only on the servers.
 func (s *Servers) service(d *locks.Definition) history.Service {
 	switch b := s.backend(); {
 	case d != nil && d.Service != "":
@@ -32,7 +32,7 @@ func (s *Servers) service(d *locks.Definition) history.Service {
 	}
 }
 
-// definition returns the definition of the protocol that all clients share. It returns nil if there is no client.
+// definition returns the definition of the protocol that all clients share, or nil if there are no clients.
 func (s *Scenario) definition() *locks.Definition {
 	if len(s.Clients) == 0 {
 		return nil
@@ -40,7 +40,8 @@ func (s *Scenario) definition() *locks.Definition {
 	return locks.Define(s.Clients[0].Lock.Protocol)
 }
 
-// measures returns the safety measures that all clients and servers of s apply. Remedies do not suggest them again.
+// measures returns the safety measures that are already applied by all of s's clients and servers. Remedies do not
+// suggest them again.
 func (s *Scenario) measures() (list []history.Measure) {
 	for _, m := range s.settings() {
 		if m.applied {
@@ -50,7 +51,7 @@ func (s *Scenario) measures() (list []history.Measure) {
 	return list
 }
 
-// lapses returns the unsafe practices of the clients of s.
+// lapses returns the unsafe practices of s's clients.
 func (s *Scenario) lapses() (list []history.Lapse) {
 	if slices.ContainsFunc(s.Clients, func(c Client) bool {
 		x := c.Lock.Extension
@@ -61,9 +62,8 @@ func (s *Scenario) lapses() (list []history.Lapse) {
 	return list
 }
 
-// foreignMeasures returns the safety measures of clients whose lock's code is unknown. The scenario determines some of
-// them; the requests of a run show others. unknown contains the safety measures that neither the scenario nor the
-// requests determine.
+// foreignMeasures returns the safety measures of clients whose lock code is unknown. The scenario determines some of
+// them; a run's requests reveal others. unknown contains those that neither can determine.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]
@@ -85,9 +85,9 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 	return list, unknown
 }
 
-// settles reports whether the scenario itself, and not the lock's own code, determines whether a measure is applied. If
-// the lock comes from a library, the scenario still determines the clients' work and, if it sets any, the extensions of
-// the lock.
+// settles reports whether it is the scenario, and not the lock's own code, that determines whether a measure is
+// applied. If the lock comes from a library, the scenario still determines the clients' work. It also determines how
+// the lock is extended, if it says anything about that.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:
@@ -102,8 +102,8 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced returns what the requests to a resource with fencing show about the measure Fencing. The measure is applied if
-// all requests have a token, and absent if a request has none.
+// fenced returns what the requests to a resource with fencing show about the Fencing measure. The measure is applied if
+// all requests have a token, and absent if any request has none.
 func fenced(events []history.Event) showing {
 	shown := notShown
 	for i := range events {
@@ -122,7 +122,7 @@ type applied struct {
 	applied bool
 }
 
-// settings lists all safety measures and says whether s applies them.
+// settings lists all safety measures, along with whether s applies them.
 func (s *Scenario) settings() []applied {
 	d := s.definition()
 	if d == nil {
@@ -146,14 +146,13 @@ func (s *Scenario) everybody(match func(c *Client) bool) bool {
 	return true
 }
 
-// extensions reports whether match returns true for the extension mode of every client. It ignores clients that do not
+// extensions reports whether match returns true for every client's extension mode. It ignores clients that do not
 // extend their lock.
 func (s *Scenario) extensions(match func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || match(c.Lock.Extension.Mode) })
 }
 
-// keySettings returns the safety measures that concern keys: what a key contains, and what is compared before a key is
-// changed.
+// keySettings returns the safety measures for keys: what a key contains, and what is compared before a key is changed.
 func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -178,8 +177,8 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	}
 }
 
-// leaseSettings returns the safety measures that concern leases: how long a lock is valid, what extends it, and what
-// protects the data after it has expired.
+// leaseSettings returns the safety measures for leases: how long a lock is valid, what extends it, and what protects
+// the data after it has expired.
 func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -211,7 +210,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	}
 }
 
-// waitingSettings returns the safety measures that concern how a client requests a lock and waits for it.
+// waitingSettings returns the safety measures for how a client requests a lock and waits for it.
 func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 	return []applied{
 		{history.RandomRetry, s.everybody(func(c *Client) bool {

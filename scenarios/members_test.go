@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// These are scripts from lock libraries. They let several clients hold one key at once: a read-write lock on a hash,
-// and a semaphore on a sorted set.
+// Scripts from lock libraries that let several clients hold one key at once: a read-write lock on a hash, and a
+// semaphore on a sorted set.
 const (
 	readLock = `local mode = redis.call('hget', KEYS[1], 'mode')
 		if mode == false then redis.call('hset', KEYS[1], 'mode', 'read') mode = 'read' end
@@ -23,8 +23,8 @@ const (
 		if redis.call('zcard', KEYS[1]) < 2 then redis.call('zadd', KEYS[1], ARGV[2], ARGV[1]) redis.call('pexpire', KEYS[1], 5000) return 1 end return 0`
 )
 
-// TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember checks locks that several clients hold on one key. In each case two
-// clients hold the lock at once when a third client changes the key.
+// TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember checks locks for which several clients hold one key. In each case
+// two clients are holding the lock when a third client changes the key.
 func TestLocksThatSeveralHoldOnOneKeyAreJudgedByMember(t *testing.T) {
 	enter := func(script string) string { return "EVAL|" + script + "|1|lock|ME|0" }
 	const stranger = "violated: removed by non-owner"

@@ -18,9 +18,8 @@ var (
 	scalarWord = regexp.MustCompile(`[A-Za-z0-9_.%-]+`)
 )
 
-// wrongWord returns the text that should be replaced with the suggested word. rest is the rest of the line, from the
-// column of the problem. If rest begins with a text that the message quotes, wrongWord returns that text. Otherwise it
-// returns the next word.
+// wrongWord returns what the suggested word should replace. rest is the rest of the line, from the problem's column. If
+// rest begins with something that the message quotes, wrongWord returns that. Otherwise it returns the next word.
 func wrongWord(p *format.Problem, rest string) string {
 	longest := ""
 	for _, q := range quotedWord.FindAllString(p.Message, -1) {
@@ -53,8 +52,8 @@ func slips(word string) []string {
 	return all
 }
 
-// If an error suggests a word and the user writes that word, there is no further problem at this position. The test
-// misspells every word of some files in typical ways.
+// If an error suggests a word and the user writes it, there are no more problems at this position. The test makes
+// typical spelling mistakes in every word of some files.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	texts := []string{string(example(t)), onEtcd, onZooKeeper, onFenced,
 		"name: x\nservers: {redis: 1, replicas: 1, semi-sync: on}\nnetwork: {tail: 1% 10ms..50ms, links: {client-1 " +
@@ -129,7 +128,7 @@ func checkOffers(t *testing.T, text string) (offered int) {
 	return offered
 }
 
-// leaks are terms of Go and its libraries that must not occur in a message.
+// leaks are terms from Go and its libraries that must not occur in a message.
 var leaks = []string{
 	"strconv",
 	"yaml:",
@@ -144,7 +143,7 @@ var leaks = []string{
 	"unexpected",
 }
 
-// The messages about broken files use only the format's own words.
+// Messages about broken files use only the format's own words.
 func TestNoMessageLeaksALibrary(t *testing.T) {
 	text := string(example(t))
 	seen := map[string]bool{}

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestWhatAServiceLosesDependsOnItsMembers stops the first member of each service, in different ways, while client-1
-// holds the lock and is paused. With three members nothing is lost. With one member nothing is lost if it keeps its
-// disk. If the only member loses its disk, it restarts empty and grants the lock again long before client-1's lease
-// ends.
+// TestWhatAServiceLosesDependsOnItsMembers checks what each service loses when its first member is stopped, in
+// different ways, while client-1 holds the lock and is paused. With three members, nothing is lost. With one member,
+// nothing is lost if it keeps its disk. If the only member loses its disk, it restarts empty and grants the lock again
+// long before client-1's lease ends.
 func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 	for _, service := range []struct {
 		servers, lock string
@@ -21,16 +21,16 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 		ownership     checker.CauseKind
 	}{
 		// In these cases client-1 does not remove another client's key. Its key or znode has a unique name, and its
-		// release deletes only the key or znode with this name. A Kubernetes leader that could not renew its lease
-		// leaves the record unchanged.
+		// release deletes only that one. A Kubernetes leader that could not renew its lease leaves the record
+		// unchanged.
 		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
 		// The token is the zxid of the transaction that created the znode, and each new session uses up one zxid.
 		// Before the first znode, two sessions were created. After the crash, only one was created before the next
 		// znode, so the new token is lower.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
-		// In this case, the release compares the revision at which the key was set. After the crash, revisions start
-		// over at 1, so another client's key can have the same revision.
+		// Here, the release compares the revision at which the key was set. After the crash, revisions start over at 1,
+		// so another client's key can have the same revision.
 		{"etcd", "{protocol: etcd, ttl: 4s, line: one-key}", "3s", checker.TokenRepeated,
 			checker.RemovedByNonOwner},
 	} {

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestNoPeriodIsTooShort sets every documented setting that takes a duration to very short durations, in a run with a
-// long hold and a network without delay. Either the file is refused with an error at the setting, or the number of
-// events stays below a bound that corresponds to a few seconds of work.
+// TestNoPeriodIsTooShort sets every documented duration setting to very short durations, in a run with a long hold and
+// a network without delay. Either the file must be refused with an error at the setting, or the number of events must
+// stay below a bound that corresponds to a few seconds of work.
 func TestNoPeriodIsTooShort(t *testing.T) {
 	const most = 2_000_000
 	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}
@@ -52,11 +52,11 @@ func TestNoPeriodIsTooShort(t *testing.T) {
 var crowds = []struct{ key, value string }{{"clients", "3"}, {"work.hold", "15s"}, {"network.delay", "0s"},
 	{"lock.extension", "{}"}, {"servers.replicas", "1"}}
 
-// bases caches results of crowded, by protocol and settings.
+// bases caches crowded's results, by protocol and settings.
 var bases = map[string]string{}
 
-// crowded returns the minimal file of a protocol, together with each setting in crowds that the protocol accepts,
-// except the setting under test.
+// crowded returns a protocol's minimal file, together with each setting in crowds that the protocol accepts, except the
+// setting under test.
 func crowded(t *testing.T, protocol locks.Protocol, tested string) string {
 	t.Helper()
 	others := slices.DeleteFunc(slices.Clone(crowds), func(with struct{ key, value string }) bool {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// semaphoreText is a scenario whose lock is a semaphore.
+// semaphoreText is a scenario with a semaphore as its lock.
 const semaphoreText = "name: semaphore\nservers: {%s: 1}\nclients: %d\n" +
 	"lock: {protocol: %s, ttl: 8s, permits: %s}\n%s"
 
-// TestPermitsAreForSemaphoresThatSomebodyWaitsFor checks that the header of a history contains the number of permits.
-// If the number of permits makes no sense, there must be an error at the position of the setting.
+// TestPermitsAreForSemaphoresThatSomebodyWaitsFor checks that a history's header contains the number of permits. If the
+// number of permits does not make sense, there must be an error at the setting's position.
 func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
 	s, err := ParseWith("semaphore.yaml", fmt.Appendf(nil, semaphoreText, "redis", 3, "library", "2", ""), &Code{})
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// moreAsks is the maximum number of times that the probe repeats its request.
+// moreAsks is how many times the probe may repeat its request.
 const moreAsks = 3
 
 // prober makes the probe acquire the locks. The probe is a client that checks, at the end of a run, that each lock can
-// still be acquired. An acquire is repeated if its result says nothing about the lock, because a fault struck after the
-// probe had acquired a lock, or because the probe waited for too long while one of its own messages was in the slow
-// tail of the network's delays. The last acquire waits as long as necessary, because a network that delays everything
-// is a genuine reason for a long wait.
+// still be acquired. An acquire is repeated if its result says nothing about the lock. That is the case if a fault
+// struck after the probe had acquired a lock, or if the probe waited too long while one of its own messages was in the
+// slow tail of the network's delays. The last acquire waits as long as necessary, because a network that delays
+// everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
@@ -27,14 +27,14 @@ type prober struct {
 }
 
 // runProbe adds the probe and runs the simulation until the probe has acquired the locks. The probe behaves as if the
-// first client asked for the lock once more. It has that client's clocks, even if they are wrong at that time. runProbe
+// first client asked for the lock once more. It has that client's clocks, even if they are currently wrong. runProbe
 // reports whether the time limit was reached.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
 		client: r.newProbe(r.scenario.library())}
 	begin := w.Now() + history.Of(r.lease())
-	// a client still waits although no event is pending, so only the probe's use of the lock can wake it
+	// a client is still waiting although no event is pending, so only the probe's use of the lock can wake it
 	if anyWaits(w.SoFar()) {
 		begin += p.sound
 	}
@@ -81,11 +81,11 @@ func (r *Runner) newProbe(library *locks.Library) *client {
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease returns the time after which a lock must be free if no client sends requests: one TTL and a millisecond.
+// lease returns how soon a lock must be free if no client sends any requests: one TTL and a millisecond.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
-// outdated reports whether a fault struck or ended after the probe acquired a lock in its current cycle. In this case
-// the probe has not tested the state after the last fault.
+// outdated reports whether a fault struck or ended after the probe acquired a lock in its current cycle. If so, the
+// probe has not tested the state after the last fault.
 func (p *prober) outdated() bool {
 	acquired := false
 	for _, e := range p.world.SoFar()[p.from:] {
@@ -98,8 +98,8 @@ func (p *prober) outdated() bool {
 }
 
 // delayed records that one of the probe's messages was in the slow tail of the network's delays. If the probe has
-// already waited for too long, the message is not the reason, and delayed ignores it. The probe checks its waiting time
-// in a separate event, because it may be sending the message at this moment.
+// already waited too long, the message is not the reason, and delayed ignores it. The probe's waiting time is checked
+// in a separate event, because the probe may be sending the message right now.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if p.late || from != history.Probe && to != history.Probe {
 		return
@@ -110,8 +110,8 @@ func (p *prober) delayed(from, to sim.ProcessID) {
 	}
 }
 
-// watch checks whether the probe has waited long enough, and if so, makes it give up. Then it schedules the next check,
-// if the probe may repeat its request again.
+// watch checks whether the probe has waited long enough and, if so, makes it give up. It then schedules the next check,
+// if the probe may repeat its request once more.
 func (p *prober) watch() {
 	now := p.world.Now()
 	next := now + p.sound
@@ -126,7 +126,7 @@ func (p *prober) watch() {
 	}
 }
 
-// waiting returns the invocation of the acquire for which the probe is waiting, or nil if there is none.
+// waiting returns the invocation of the acquire that the probe is waiting for, or nil if there is none.
 func (p *prober) waiting() *history.Event {
 	events := p.world.SoFar()
 	for i := len(events) - 1; i >= p.from; i-- {
@@ -140,16 +140,16 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire of the probe. The probe then waits until everything that it has sent must have arrived, and
-// repeats its request. On a new connection, it may take up to three one-way delays until a message arrives.
+// giveUp ends one of the probe's acquires. The probe then waits until everything it has sent must have arrived, and
+// repeats its request. On a new connection, a message may take up to three one-way delays to arrive.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain makes the probe release its locks and then acquire each lock once more. Before the new request, the probe
-// waits for the given time and until all locks that it held have expired.
+// askAgain makes the probe release its locks and then acquire each lock once more. Before making the new request, the
+// probe waits for the given time, and until all locks it held have expired.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++

@@ -16,8 +16,8 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
 		seeds uint64
-		tails []string // with longer tails, the members of a cluster cannot elect a leader
-		more  []uint64 // seeds with which the probe sends its first late message after waiting for too long
+		tails []string // with longer tails, a cluster's members cannot elect a leader
+		more  []uint64 // seeds for which the probe sends its first late message after waiting too long
 	}{
 		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}, nil},
 		{"servers: {redis: 3}\nlock: {protocol: redlock}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}, nil},
@@ -37,8 +37,8 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 				result := runPlan(t, r, seed)
 				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
 				asked := acquires(result.History, history.Invoke)
-				// In a cluster, the slow messages may instead be messages between the members. The probe's own messages
-				// are then on time, so it does not ask again.
+				// In a cluster, the slow messages may instead be messages between members. The probe's own messages are
+				// then on time, so it does not ask again.
 				if slices.Contains(f.Holders, history.Probe) && (asked > 1 || !s.Servers.consensus()) {
 					t.Errorf("%s, tail %s, seed %d, asked %d times: %s", lock, tail, seed, asked, f.Explanation)
 				}
@@ -77,7 +77,7 @@ func acquires(h *history.History, of history.Type) int {
 }
 
 // TestAProbeAsksAgainAfterAFaultThatCameLate delays one of the messages that servers keep sending to each other. In
-// some runs this happens after the work is done, while the probe waits for the lock.
+// some runs this happens after the work is done, while the probe is waiting for the lock.
 func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	again := 0
 	for n := 20; n <= 400; n += 20 {
@@ -97,7 +97,7 @@ func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	}
 }
 
-// TestTheProbeDoesNotGiveUp lets a client crash while it holds a lock that does not expire. The clients try only once.
+// TestTheProbeDoesNotGiveUp makes a client crash while it holds a lock that does not expire. The clients try only once.
 // The verdict must still show that the lock can no longer be acquired.
 func TestTheProbeDoesNotGiveUp(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: setnx, retry: {count: 1}}\nwork: {hold: 1s}\n"+

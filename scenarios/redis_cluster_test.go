@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestAClusterFailsOver: a history says whether the masters of a Cluster have elected a replica by themselves or a
-// fault has ordered the failover. Either way, the lock is lost if the replica had not received the lock's key.
+// TestAClusterFailsOver checks that a history says whether the masters of a Cluster elected a replica on their own or a
+// fault ordered the failover. Either way, the lock is lost if its key had not reached the replica.
 func TestAClusterFailsOver(t *testing.T) {
 	for fault, want := range map[string]history.Why{
 		"crash redis-2 losing unsynced writes at 300ms, restart after 5s": history.ByCluster,
@@ -39,8 +39,8 @@ func TestAClusterFailsOver(t *testing.T) {
 	}
 }
 
-// TestClientsOfAClusterFollowTheirLocks: locks in different slots are on different masters. A client that does not know
-// the slots finds the right master for each lock.
+// TestClientsOfAClusterFollowTheirLocks checks that locks in different slots are on different masters, and that a
+// client that does not know the slots finds the right master for each lock.
 func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 3, cluster: on}\nlock: {protocol: set-nx-px}\n"+
 		"work: {locks: [lock, foo, bar]}\n")
@@ -59,7 +59,7 @@ func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
 	}
 }
 
-// TestProtocolsWithSeveralKeysAreRefusedOnACluster runs every protocol on a Cluster. No protocol may get an error from
+// TestProtocolsWithSeveralKeysAreRefusedOnACluster runs every protocol on a Cluster. None of them may get an error from
 // a server because its keys are in different slots.
 func TestProtocolsWithSeveralKeysAreRefusedOnACluster(t *testing.T) {
 	ran, refused := 0, 0

@@ -12,7 +12,7 @@ import (
 )
 
 // replicated returns a Redlock scenario with five masters that have one replica each. All five masters grant client-1
-// the lock. losing is the number of masters that fail over before their replica has received client-1's key.
+// the lock. losing is how many masters fail over before their replica has received client-1's key.
 func replicated(losing int, lock string) string {
 	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" +
 		lock + "}\n" +
@@ -44,8 +44,8 @@ func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	}
 }
 
-// A client gives up an attempt if too few replicas have received its key. A client that ignores the reply to WAIT loses
-// the lock as if it had not sent WAIT.
+// A client gives up on an attempt if too few replicas have received its key. A client that ignores the reply to WAIT
+// loses the lock just as if it had not sent WAIT.
 func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	for obey, want := range map[string]checker.Outcome{"on": checker.Holds, "off": checker.Violated} {
 		s := parseText(t, replicated(5, ", wait: {timeout: 20ms, obey: "+obey+"}"))

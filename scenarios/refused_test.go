@@ -50,7 +50,7 @@ func TestWhyARequestFailed(t *testing.T) {
 	}
 }
 
-// ranWith runs a scenario with the given faults, which are separated by semicolons.
+// ranWith runs a scenario with the given faults, separated by semicolons.
 func ranWith(t *testing.T, text, faults string) Result {
 	t.Helper()
 	list := `"` + strings.ReplaceAll(faults, "; ", `", "`) + `"`

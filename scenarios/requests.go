@@ -12,7 +12,7 @@ import (
 // unknown. If the requests reveal nothing, it is unknown whether the lock applies the measure.
 type showing uint8
 
-// The zero value means that the requests reveal nothing.
+// The zero value, notShown, means that the requests reveal nothing.
 const (
 	notShown     showing = iota
 	shownApplied         // all relevant requests show that it is applied
@@ -26,8 +26,7 @@ type request struct {
 	Args    []string        // Args[0] is the command
 }
 
-// requestReader reads the requests of one run in the order in which they arrive, and infers which safety measures the
-// lock applies.
+// requestReader reads a run's requests in order of arrival, and infers which safety measures the lock applies.
 type requestReader struct {
 	isLock  func(key string) bool
 	shown   map[history.Measure]showing
@@ -40,7 +39,7 @@ type requestReader struct {
 	between map[history.Process]history.Span // the longest time between two requests of each client
 }
 
-// connection holds the transaction state of a connection.
+// connection holds a connection's transaction state.
 type connection struct {
 	watched, read []string // keys watched or read since WATCH
 	multi         bool
@@ -53,7 +52,7 @@ func newRequestReader(isLock func(key string) bool) *requestReader {
 		first: map[history.Process]history.Time{}, between: map[history.Process]history.Span{}}
 }
 
-// reached records that a client's request for a lock reached a server.
+// reached records that a client's lock request reached a server.
 func (r *requestReader) reached(client history.Process, now history.Time) {
 	if _, later := r.first[client]; !later {
 		r.first[client] = now
@@ -63,8 +62,8 @@ func (r *requestReader) reached(client history.Process, now history.Time) {
 	r.asked[client] = now
 }
 
-// quiet returns, for each client, the longest time during which it sent no request for a lock, as Header.Quiet defines
-// it. The events are those of the run.
+// quiet returns, for each client, the longest time during which it did not send a lock request, as defined by
+// Header.Quiet. events contains the run's events.
 func (r *requestReader) quiet(events []history.Event) map[history.Process]history.Span {
 	longest := maps.Clone(r.between)
 	seen := make(map[history.Process]bool)
@@ -82,9 +81,9 @@ func (r *requestReader) quiet(events []history.Event) map[history.Process]histor
 	return longest
 }
 
-// note records whether a request shows that the lock applies a measure. If one request shows that the lock does not
-// apply the measure, no later request changes that. If one request reveals nothing about the measure, no later request
-// can show that the lock applies it.
+// note records whether a request shows that the lock applies a measure. Once a request has shown that the lock does not
+// apply it, later requests no longer change that. Once a request has revealed nothing about the measure, later requests
+// can no longer show that the lock applies it.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -107,7 +106,7 @@ func shownIf(yes bool) showing {
 	return shownAbsent
 }
 
-// read reads a request and records which of the client's safety measures the request reveals.
+// read reads a request and records what it reveals about the client's safety measures.
 func (r *requestReader) read(q request) {
 	c := r.conns[q.Conn]
 	if c == nil {
@@ -139,7 +138,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey records what a command on a lock's key shows about the lock. The command is not part of a script.
+// seeKey records what a command on a lock's key, outside of a script, reveals about the lock.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })
@@ -176,8 +175,7 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	}
 }
 
-// ask records a request for a lock. values begins with the owner value that the request contains, or is empty if that
-// is unknown.
+// ask records a lock request. values begins with the owner value in the request, or is empty if that is unknown.
 func (r *requestReader) ask(q request, values []string) {
 	if _, seen := r.shown[history.WaitForReplicas]; !seen {
 		r.shown[history.WaitForReplicas] = shownAbsent

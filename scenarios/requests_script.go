@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// script contains what the text of a Lua script shows about a lock.
+// script contains what a Lua script's text shows about a lock.
 type script struct {
 	sets               bool
 	value              int // index, from 1, of the argument that the script stores as the owner value; 0: unknown
@@ -27,7 +27,7 @@ var (
 	luaCuts     = regexp.MustCompile(`(?i)\bstring\.(sub|find|match|gmatch|gsub)\b|:(sub|find|match|gmatch|gsub)\s*\(`)
 )
 
-// script analyzes the text of a script, and stores the result under the script's hash.
+// script analyzes a script's text, and stores the result under the script's hash.
 func (r *requestReader) script(text string) *script {
 	hash := fmt.Sprintf("%x", sha1.Sum([]byte(text)))
 	if s := r.scripts[hash]; s != nil {

@@ -20,8 +20,8 @@ const (
 	compareAndExpire = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) end`
 )
 
-// Each line of the table is a request: "client/attempt request". A colon after the attempt means a second connection of
-// the client.
+// Each line in the table is a request: "client/attempt request". A colon after the attempt means the client's second
+// connection.
 func TestWhatRequestsShow(t *testing.T) {
 	const taken = "a/1 SET lock v1 NX PX 8000"
 	for _, test := range []struct {
@@ -124,7 +124,7 @@ func requestOf(line string) request {
 	return q
 }
 
-// Once any client has sent the text of a script, the script is recognized by its hash.
+// Once any client has sent a script's text, the script is recognized by its hash.
 func TestAScriptIsKnownByItsHash(t *testing.T) {
 	r := newRequestReader(func(key string) bool { return key == "lock" })
 	r.read(request{Conn: 1, Args: []string{"SCRIPT", "LOAD", compareAndDelete}})

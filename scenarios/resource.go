@@ -1,11 +1,11 @@
 package scenarios
 
 // This file simulates the protected resource, such as a file store or a database row. It has one register for each
-// lock. Clients reach it over the network. It may check fencing tokens. It never fails and has no clock. It accepts or
-// refuses each request when the request arrives, and records that.
+// lock, and clients reach it over the network. It accepts or refuses each request on arrival, and records which. It may
+// check fencing tokens. It never fails and has no clock.
 //
-//  READ  lock token                  -> the value
-//  WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
+// READ  lock token                  -> the value
+// WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
 
 import (
 	"strconv"
@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// rules says which requests a resource refuses. With the zero value it refuses nothing: the last write wins.
+// rules says which requests a resource refuses. The zero value does not refuse anything: the last write wins.
 type rules struct {
 	Lower   bool // refuse reads and writes whose token is lower than the highest seen
-	Equal   bool // refuse writes whose token is not higher than that of the last write
+	Equal   bool // refuse writes whose token is not higher than the last write's
 	Changed bool // refuse writes if the value has changed since the writer read it
-	Again   bool // refuse writes of a job that has already been done
+	Again   bool // refuse writes for a job that has already been done
 }
 
 // resource is the protected resource. It is a [sim.Server].
@@ -30,7 +30,6 @@ type resource struct {
 	reply     []byte // reply to the latest request
 }
 
-// newResource makes a resource with the given rules.
 func newResource(r rules) *resource { return &resource{rules: r} }
 
 type register struct {
@@ -45,13 +44,13 @@ func (r *resource) Start(h sim.Host) {
 	r.registers = map[string]*register{}
 }
 
-// Wake does nothing, because a resource sets no timer.
+// Wake does nothing, because a resource does not set timers.
 func (r *resource) Wake(uint64) {}
 
 // ClockChanged does nothing, because a resource has no clock.
 func (r *resource) ClockChanged() {}
 
-// Fault does nothing, because there are no faults for this kind of server.
+// Fault does nothing, because this kind of server has no faults.
 func (r *resource) Fault(sim.ServerFault) {}
 
 // Stop does nothing, because no fault stops a resource.

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Plan returns a plan with the given seed and the faults that the scenario itself contains.
+// Plan returns a plan with the given seed and the scenario's own faults.
 func (s *Scenario) Plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults}
 }
@@ -24,19 +24,19 @@ type Result struct {
 	Digest  sim.Digest
 	Events  int
 	Limited bool // the limit ended the run before its work was done
-	// Missed lists the messages that are named in faults but were never sent.
+	// Missed lists the messages that faults name but that were never sent.
 	Missed []nemesis.Missed
 	// Sent lists the messages that the clients sent. It is empty unless the runner reports them.
 	Sent []nemesis.Sent
-	// Stalled describes how the host may have delayed a process in a run in real time. It is empty if nothing was
-	// delayed. After a stall, the reason why a lock made no progress is unknown.
+	// Stalled describes how the host may have delayed a process in a real-time run. It is empty if nothing was delayed.
+	// After a stall, the reason why a lock made no progress is unknown.
 	Stalled string
-	// EndedEarly names the clients that ended before their work was done. It is set only for runs in virtual time whose
-	// clients are programs. If it is not empty, a law may hold only because the clients did too little.
+	// EndedEarly names the clients that ended before their work was done. It is set only for virtual-time runs with
+	// programs as clients. If it is not empty, a law may hold only because the clients did too little.
 	EndedEarly string
 }
 
-// Runner runs plans of one scenario, one after another, and reuses the memory of the previous run. It is not safe for
+// Runner runs one scenario's plans, one after another, and reuses the memory of the previous run. It is not safe for
 // concurrent use.
 type Runner struct {
 	scenario *Scenario
@@ -60,25 +60,25 @@ type Runner struct {
 // Host runs locks whose code is not a simulated task, such as libraries that use goroutines.
 type Host interface {
 	// Within provides the environment for a run: it calls run once, and returns when run has returned. run calls the
-	// other methods of the Host.
+	// Host's other methods.
 	Within(run func())
 	// Prepare completes the options of a run's world. No event happens between Prepare and Begin.
 	Prepare(*sim.Options)
 	// Begin starts a run in a world in which nothing has happened yet. servers lists the servers that clients can
 	// connect to.
 	Begin(w *sim.World, servers []sim.ProcessID)
-	// Run is like World.Run, but keeps the code outside the simulation in step with the simulation.
+	// Run is like World.Run, but keeps the code outside the simulation in step with it.
 	Run(limit sim.Time, done func() bool) (limited bool)
-	// End ends the run of the code outside the simulation, and returns the first error that occurred in this code.
+	// End ends the run of the code outside the simulation, and returns that code's first error.
 	End() error
 }
 
-// keyNamer is a Host that may store a lock under a key whose name differs from the lock's name. LockOf returns the lock
-// to which a key on the servers belongs.
+// keyNamer is a Host that may store a lock under a key that is not named after the lock. LockOf returns the lock that a
+// key on the servers belongs to.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
-// Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass while its method Begin runs. The
-// times in the plan are relative to the time when Begin returns.
+// Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass while its Begin method is
+// running. The times in the plan count from when Begin returns.
 type Cast interface {
 	Host
 	// Client returns the main function of a client's task. start is the time at which the task is to begin.
@@ -90,7 +90,7 @@ type Cast interface {
 	Foreign() bool
 }
 
-// NewRunnerWith returns a runner for s in which c replaces the clients and servers of s.
+// NewRunnerWith returns a runner for s in which c replaces s's clients and servers.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
 	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()
@@ -113,7 +113,7 @@ func NewRunner(s *Scenario) *Runner {
 	return r
 }
 
-// library returns the library state of a client that has not sent any request yet.
+// library returns the library state of a client that has not sent any requests yet.
 func (s *Scenario) library() *locks.Library {
 	if s.code == nil {
 		return &locks.Library{}
@@ -166,7 +166,7 @@ func header(s *Scenario) history.Header {
 	return h
 }
 
-// ttl returns the longest TTL that the client uses on these servers.
+// ttl returns the longest TTL that the client uses with these servers.
 func (c *Client) ttl(on *Servers) (longest history.Time) {
 	if x := c.Lock.Extension; x != nil {
 		longest = history.Of(x.TTL)
@@ -175,7 +175,8 @@ func (c *Client) ttl(on *Servers) (longest history.Time) {
 }
 
 // declaredHold returns the maximum time that the client declares for its critical section. It allows for each read and
-// each write to take as long as the resource's timeout. A client whose work hangs (HoldForever) declares no hold.
+// write to take as long as the resource's timeout. A client that hangs while working (HoldForever) does not declare a
+// hold.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -188,24 +189,24 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 }
 
 // order returns the order in which a fair lock promises to serve a client. place is how long the client's place in the
-// queue would last if the client crashed. A client gives up a request after its timeout. Therefore, two requests may
-// reach the servers in either order if the time between them is no longer than the timeout.
+// queue would last if the client crashed. A client gives up on a request after its timeout. Two requests may therefore
+// reach the servers in either order if the time between them does not exceed the timeout.
 func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }
 
-// slack returns the time that an acquire may take in addition to waiting for the holder: one second, plus twice the sum
-// of the longest wait before a retry and two timeouts for each server.
+// slack returns how long an acquire may take in addition to waiting for the holder: one second, plus twice the sum of
+// the longest wait before a retry and two timeouts for each server.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
-// ReportSent sets whether the results of future runs list the messages that the clients sent. The runs themselves do
-// not change.
+// ReportSent sets whether the results of future runs list the messages sent by the clients. The runs themselves do not
+// change.
 func (r *Runner) ReportSent(on bool) { r.sent = on }
 
-// Watch sets a function that future runs call whenever a fault could make a difference, until the probe starts. nil
-// means no function. The runs themselves do not change.
+// Watch sets a function that future runs call whenever a fault could make a difference, until the probe starts. If f is
+// nil, no function is called. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
 // beginWatch makes the world call r.watch whenever a fault could make a difference, until the probe at the end of the
@@ -223,8 +224,8 @@ func (r *Runner) beginWatch() {
 	})
 }
 
-// Run performs the run of a plan. An error means that the code of Fencepost or of the lock failed. A violated law is
-// not an error.
+// Run performs the run of a plan. An error means that Fencepost's code or the lock's code failed. A violated law is not
+// an error.
 func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	switch {
 	case r.elsewhere != nil:
@@ -296,7 +297,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	return result, cmp.Or(w.Err(), err)
 }
 
-// readRequests returns a reader of the run's requests if the lock's code is unknown, or nil if it is known.
+// readRequests returns a reader for the run's requests if the lock's code is unknown, or nil if it is known.
 func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	if !r.foreign {
 		return nil
@@ -333,9 +334,8 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts returns the number of attempts to acquire a lock, and the number of those during which another client held
-// the lock. Both numbers are 0 if the run has a Host, because the attempts of code outside the simulation are not
-// counted.
+// attempts returns the number of attempts to acquire a lock, and how many of them were made while another client held
+// the lock. Both numbers are 0 if the run has a Host, because attempts by code outside the simulation are not counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

@@ -1,10 +1,11 @@
 // Package scenarios turns a scenario file into runs: scenario -> plan -> run -> history -> verdict. It contains the
-// settings of scenario files, the embedded catalog, the clients, the protected resource, and the runner that puts
-// them into a simulated world.
+// scenario file settings, the embedded catalog, the clients, the protected resource, and the runner that puts them into
+// a simulated world.
 //
 // Goals: a scenario is data that a person can read. A run depends only on its scenario and its plan, and the plan
-// contains the seed and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim,
-// nemesis).
+// contains the seed and every fault.
+//
+// Non-goals: judging (checker), presenting (reports), and how faults work (sim, nemesis).
 package scenarios
 
 import (
@@ -46,11 +47,12 @@ type Scenario struct {
 	Expect format.All
 }
 
-// Servers describes the lock servers of a scenario.
+// Servers describes a scenario's lock servers.
 type Servers struct {
 	Backend locks.Backend // the kind of server
 	N       int           // number of Redis masters, or of members of a cluster: redis-1 …
-	// replicas of each master: redis-1-replica-1 …; default 0. If any, there is also a Sentinel, except in a Cluster
+	// number of each master's replicas: redis-1-replica-1 …; default 0. If there are any, there is also a Sentinel,
+	// except in a Cluster
 	Replicas    int
 	Persistence store.Policy  // default: AOF with everysec, like Redis's own default
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
@@ -77,8 +79,8 @@ type Servers struct {
 	ReconfigureAfter   time.Duration // time until a deposed master that can be reached stops serving; default 8 s
 }
 
-// silence returns how long a server may continue to serve clients after the last message from its leader. It returns 0
-// if no setting limits that time.
+// silence returns how long a server may continue to serve clients after its leader's last message. It returns 0 if no
+// setting limits that time.
 func (s *Servers) silence() time.Duration {
 	if b := s.backend(); b != nil && b.Silence != nil {
 		return b.Silence(s)
@@ -89,7 +91,7 @@ func (s *Servers) silence() time.Duration {
 // Persistent reports whether a server keeps data on its disk through a power failure.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
-// StandsStill returns how long a Redis node stops serving clients after a write while it waits for fsync.
+// StandsStill returns how long a Redis node stops serving clients while it is waiting for fsync after a write.
 func (s *Servers) StandsStill() time.Duration {
 	if !s.consensus() && s.Persistence == store.Always {
 		return s.Fsync
@@ -112,7 +114,7 @@ type Client struct {
 }
 
 // Work is what a client does in each of its cycles. It acquires its locks. Then it reads the resource, computes and
-// writes the result, and repeats this until it has made Writes writes. It stays in the section for the time Hold and
+// writes the result, and repeats this until it has made Writes writes. It stays in the section for the Hold time and
 // then releases the locks.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
@@ -166,8 +168,7 @@ type Fencing uint8
 const (
 	FencingOff Fencing = iota
 	FencingOn          // refuses reads and writes with tokens lower than the highest seen
-	// as in Martin Kleppmann's article: the resource refuses writes whose token is not higher than that of the last
-	// write
+	// as in Martin Kleppmann's article: the resource refuses writes unless their token is higher than the last write's
 	FencingRefuseEqual
 )
 
@@ -183,7 +184,7 @@ const (
 // Text returns the file's text. Callers must not change it.
 func (s *Scenario) Text() []byte { return s.text }
 
-// Locks returns the distinct names of the locks that the clients use. The names are also the keys on the servers.
+// Locks returns the distinct names of the locks used by the clients. The names are also the keys on the servers.
 func (s *Scenario) Locks() []history.Lock {
 	var names []history.Lock
 	for i := range s.Clients {

@@ -48,15 +48,14 @@ func (s *schedules) run(t testing.TB, seed uint64) Result {
 	return result
 }
 
-// These are the expected numbers of heap allocations and of allocated bytes in one run, averaged over a hundred runs.
+// The expected numbers of heap allocations and allocated bytes in one run, averaged over a hundred runs.
 const (
 	allocationsOfARun, bytesOfARun           = 466, 29_950
 	allocationsOfASchedule, bytesOfASchedule = 678, 57_900 // for the run and for judging all laws
 )
 
-// TestASchedulesMemory compares the heap use of a run with the expected values above, which are the same on every
-// machine. If a run uses more memory, runs have also become slower. If it uses less, the expected values must be
-// lowered.
+// TestASchedulesMemory checks a run's heap use against the expected values above, which are the same on every machine.
+// If a run uses more memory, runs have also become slower. If it uses less, the expected values must be lowered.
 func TestASchedulesMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -81,7 +80,7 @@ func TestASchedulesMemory(t *testing.T) {
 	}
 }
 
-// heapUse returns the numbers of allocations and of allocated bytes per call of f, after a warm-up round that fills
+// heapUse returns the number of allocations and of allocated bytes per call to f, after a warm-up round that fills
 // reused memory.
 func heapUse(f func(seed uint64)) (allocations, bytes uint64) {
 	runtime.GC()
@@ -100,6 +99,6 @@ func heapUse(f func(seed uint64)) (allocations, bytes uint64) {
 	return (after.Mallocs - before.Mallocs) / seeds, (after.TotalAlloc - before.TotalAlloc) / seeds
 }
 
-// near reports whether two figures differ by at most 1%. Go's maps grow at random times, so figures are not exactly
+// near reports whether two figures differ by at most 1%. Go's maps grow at random times, so figures are never exactly
 // equal.
 func near(got, want uint64) bool { return 99*want <= 100*got && 100*got <= 101*want }

@@ -26,7 +26,7 @@ type settingUnderTest struct{ path, value string }
 
 // TestEverySettingChangesARunOrIsRefused tries each setting with each word that it accepts as its value, or with some
 // numbers, for every protocol and for a single client. Either some run must differ from the run with the default, or
-// the file must be rejected. testdata/format/refused.txt lists the rejected files with the reasons and the positions.
+// the file must be rejected. testdata/format/refused.txt lists the rejected files with the reasons and positions.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -81,11 +81,11 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	}
 }
 
-// refusals matches an entry of the golden file, which consists of a setting and, on the next line, the reason.
+// refusals matches an entry in the golden file, which consists of a setting and, on the next line, the reason.
 var refusals = regexp.MustCompile(`(?m)^\S.*\n +.*\n`)
 
-// settingsOfTheFormat returns every setting that affects the course of runs, the choice of faults or the judging of
-// runs, with some values for each setting.
+// settingsOfTheFormat returns every setting that affects the course of runs, the choice of faults or how runs are
+// judged, with some values for each setting.
 func settingsOfTheFormat() (all []settingUnderTest) {
 	// names and other parts of a scenario that are not settings
 	texts := []string{"name", "summary", "source", "overrides", "faults"}
@@ -162,20 +162,20 @@ func valuesFor(path string, f *field) []string {
 	return values
 }
 
-// situationPool contains scenarios for one protocol in which settings may have an effect. Each scenario is created when
-// it is needed.
+// situationPool contains scenarios for one protocol where settings may have an effect. Each scenario is created when it
+// is needed.
 type situationPool struct {
 	of    *locks.Definition
 	texts []string
 	made  []*setup
 }
 
-// tellingOf maps each setting to the situations in which the setting has been observed to have an effect. A test tries
-// these situations first, because the setting is likely to have an effect there again.
+// tellingOf maps each setting to the situations where it has been observed to have an effect. A test tries these
+// situations first, because the setting is likely to have an effect there again.
 type tellingOf map[string][]int
 
 // order returns the indices of all n situations in the order in which to try them: the simplest situation, then those
-// in which the setting has had an effect, then the others.
+// where the setting has had an effect, then the others.
 func (m tellingOf) order(key string, n int) []int {
 	order := append([]int{0}, m[key]...)
 	for i := 1; i < n; i++ {
@@ -198,7 +198,7 @@ type setup struct {
 	came map[string]string // outcomes, keyed by kind of outcome and text
 }
 
-// situations returns scenarios that use the protocol or can be adapted to it: those of the catalog, those of the table
+// situations returns scenarios that use the protocol or can be adapted to it: those in the catalog, those in the table
 // of defects, and some others for rare circumstances.
 func situations(t *testing.T, d *locks.Definition) *situationPool {
 	texts := []string{minimal[d.Name] + "clients: 3\nwork: {cycles: 3, writes: 1}\n"}
@@ -218,7 +218,7 @@ func situations(t *testing.T, d *locks.Definition) *situationPool {
 	return &situationPool{of: d, texts: texts, made: make([]*setup, len(texts))}
 }
 
-// situation returns the ith situation of the pool, or nil if it cannot be adapted to the protocol.
+// situation returns the pool's ith situation, or nil if it cannot be adapted to the protocol.
 func (p *situationPool) situation(t *testing.T, i int) *setup {
 	if p.made[i] == nil {
 		doc := documentOf(t, p.texts[i])
@@ -237,7 +237,7 @@ func (p *situationPool) situation(t *testing.T, i int) *setup {
 	return p.made[i]
 }
 
-// adapt removes from a scenario all settings that a protocol does not have.
+// adapt removes the settings that a protocol does not have from a scenario.
 func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path
@@ -272,8 +272,8 @@ func documentOf(t *testing.T, text string) *format.Document {
 // settings that are known to be rejected, fewRefusals situations are enough, except in the full test.
 const enoughRefusals, fewRefusals = 25, 3
 
-// try gives a setting a new value in one scenario of the pool after another, until the outcome of the runs changes. If
-// all files are rejected, try returns the first error.
+// try gives a setting a new value in one of the pool's scenarios after another, until the outcome of the runs changes.
+// If all files are rejected, try returns the first error.
 func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool, enough int) (
 	refused string, matters bool) {
 	accepted, refusals := false, 0
@@ -347,7 +347,7 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	return with
 }
 
-// outcomeBefore returns the outcome of a scenario after the setting was removed from it.
+// outcomeBefore returns a scenario's outcome after the setting was removed from it.
 func (s *setup) outcomeBefore(t *testing.T, path string, without *Scenario) string {
 	key := kindOfOutcome(path) + "\n" + string(without.Text())
 	if s.came == nil {
@@ -364,10 +364,10 @@ func copyOf(s *Scenario) *Scenario {
 	return &c
 }
 
-// versionsOf maps a word that selects a Redis command to the version of Redis that has the command.
+// versionsOf maps a word that selects a Redis command to the Redis version that has it.
 var versionsOf = map[string]string{"delex": "8", "cad": "tair", "cas": "tair"}
 
-// give sets a setting to a value, which may be a list or a mapping. If the value requires a version of the servers,
+// give sets a setting to a value, which may be a list or a mapping. If the value requires a particular server version,
 // give sets the version too.
 func give(doc *format.Document, path, value string) {
 	if _, redis := doc.Get("servers.redis"); redis && versionsOf[value] != "" {
@@ -391,7 +391,7 @@ func give(doc *format.Document, path, value string) {
 	doc.Set(path, value)
 }
 
-// kindOfOutcome returns what a setting can affect: the course of runs, the choice of faults, or the judging of runs.
+// kindOfOutcome returns what a setting can affect: the course of runs, the choice of faults, or how runs are judged.
 func kindOfOutcome(path string) string {
 	for _, kind := range []string{"mix", "expect", "promise", "bound"} {
 		if path == kind || strings.HasPrefix(path, kind+".") {
@@ -438,9 +438,9 @@ func observed(t *testing.T, path string, s *Scenario) string {
 	return b.String()
 }
 
-// extraSituations are scenarios that show effects of settings that the catalog does not show for every protocol.
-// SERVERS and MEMBERS are replaced by the protocol's servers. REPLICATED and SEMI-SYNCED are replaced by servers with
-// two replicas each.
+// extraSituations are scenarios that show effects that the catalog does not show for every protocol. SERVERS and
+// MEMBERS are replaced by the protocol's servers. REPLICATED and SEMI-SYNCED are replaced by servers with two replicas
+// each.
 var extraSituations = []string{
 	`
 servers: SERVERS

@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// change replaces a few words of a scenario so that one of the scenario's expectations is no longer met.
+// change replaces a few words in a scenario so that one of its expectations is no longer met.
 type change struct {
 	scenario, from, to string
 	unmet              string // the law or metric whose expectation is no longer met
-	// The cause of the violation after the change. It is empty if the law is no longer violated.
+	// The cause of the violation after the change, or empty if the law is no longer violated.
 	cause checker.CauseKind
 }
 
-// changes lists changes of scenarios that remove the words on which the outcome depends. If the laws hold in the
+// changes lists changes to scenarios that remove the words that the outcome depends on. If the laws hold in the
 // scenario, these words are the remedy. If laws are violated without a fault, these words are the defect.
 var changes = []change{
 	{"set-nx-px-holder-crash", "protocol: set-nx-px, ttl: 10s}\nwork: {check-validity: on}",
@@ -180,7 +180,8 @@ var changes = []change{
 	{"printed-zookeeper-lock", "token: parent-node", "token: own-node", "token-order", ""},
 }
 
-// spare lists faults whose removal does not change the outcome of their scenario, and says why the scenario has them.
+// spare lists faults that can be removed without changing the outcome of their scenario, and says why the scenario has
+// them.
 var spare = map[string]map[string]string{
 	"consensus-under-faults": {
 		"jump etcd-2 clock by +3600s at 2s": byMonotonic,
@@ -250,9 +251,9 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 	return all
 }
 
-// TestScenariosComeOutOtherwiseWithFewWordsChanged applies each change of the list to the scenario that it names. The
-// named expectation must then not be met with any seed. If it were still met, the outcome would not depend on the
-// changed words.
+// TestScenariosComeOutOtherwiseWithFewWordsChanged applies each change in the list to the scenario that it names. The
+// named expectation must then not be met with any seed. If it still were, the outcome would not depend on the changed
+// words.
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {
@@ -268,10 +269,10 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	}
 }
 
-// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario in turn. Without the fault, one of the
+// TestTheFaultsOfAScenarioDoWhatItShows removes each fault from each scenario in turn. Without the fault, one of the
 // expected violations must no longer occur, or one of the metrics must be out of bounds. If the scenario itself does
-// not show this, one of its variants, in which a few words are changed, must show it. Every scenario must have a fault
-// or such a variant.
+// not show this, one of its variants, with a few words changed, must. Every scenario must have a fault or such a
+// variant.
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -299,7 +300,7 @@ func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 }
 
 // breaksByItsFaults checks each law that the scenario expects to be violated. The violation must disappear without the
-// scenario's faults, or after one of the given changes. Otherwise, breaksByItsFaults reports an error.
+// scenario's faults, or after one of the given changes. If not, breaksByItsFaults reports an error.
 func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome != checker.Violated {
@@ -315,8 +316,8 @@ func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	}
 }
 
-// shows returns the names of the laws that the scenario expects to be violated, and of the metrics for which it has
-// expectations.
+// shows returns the names of the laws that the scenario expects to be violated, and of the metrics that it has
+// expectations for.
 func (s *Scenario) shows() (names []string) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome == checker.Violated {
@@ -329,7 +330,7 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether one of the named expectations is met in none of the runs. Each name is the name of a law that
+// ceases reports whether one of the named expectations is not met in any of the runs. Each name is that of a law that
 // should be violated, or of a metric.
 func (s *Scenario) ceases(runs []format.Judgment, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// In cutMember, the ZooKeeper member that serves the holder of a lock is cut off from the other members. The holder has
-// a session of five seconds. It can still reach this member and uses its connection.
+// In cutMember, the ZooKeeper member that serves a lock's holder is cut off from the other members. The holder has a
+// session of five seconds. It can still reach this member and uses its connection.
 const cutMember = `
 name: cut-member
 servers: SERVERS

@@ -20,9 +20,9 @@ func plansPerScenario() int {
 	return 24
 }
 
-// TestTheCheckerReadsTheLawsAsWritten judges runs of the catalog under random faults with the checker and with a
-// slow, literal implementation of the laws. For every law, both must agree on the outcome, on the kinds of causes and,
-// for each cause, on the first events that violate the law.
+// TestTheCheckerReadsTheLawsAsWritten compares the checker with a slow, literal implementation of the laws, on runs of
+// the catalog under random faults. For every law, both must agree on the outcome, on the kinds of causes and, for each
+// cause, on the first events that violate the law.
 func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	seen := make(chan map[string]int, len(Names()))
 	t.Run("scenarios", func(t *testing.T) {

@@ -1,9 +1,9 @@
 package scenarios
 
 // This file generates starter files, the scenario files that users start with. There is one for each protocol, and one
-// for each kind of lock that is a protocol with certain settings. A starter file contains every setting of the lock
-// with its default, commented out. It can be run unchanged, and then shows what a pause does to the lock. To change a
-// setting, the user removes the # in front of it.
+// for each kind of lock that is a protocol with certain settings. A starter file contains all of the lock's settings
+// with their defaults, commented out. Run unchanged, it shows what a pause does to the lock. To change a setting, the
+// user removes the # in front of it.
 
 import (
 	"fmt"
@@ -16,16 +16,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Default is the protocol of the starter file if the user specifies no lock: the most common lock on Redis.
+// Default is the starter file's protocol if the user specifies no lock. It is the most common lock on Redis.
 const Default = locks.SetNXPX
 
 // width is the maximum width of comment lines, in columns.
 const width = 80
 
-// DefaultFile is the file name in the comments of a starter file that is printed instead of written to a file.
+// DefaultFile is the file name in a starter file's comments if it is printed instead of written to a file.
 const DefaultFile = "my-lock.yaml"
 
-// Name returns the scenario name for a file: the file's name without its extension, reduced to the characters that are
+// Name returns the scenario name for a file: the file's name without its extension, adapted to the characters that are
 // allowed in a scenario name.
 func Name(file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -39,11 +39,11 @@ func Name(file string) string {
 	return strings.Trim(name[:min(len(name), longestName)], "-")
 }
 
-// longestName is the maximum length of a name, in characters.
+// longestName is the maximum length of a name in characters.
 const longestName = 64
 
-// Starter returns the text of the starter file for a lock. name is the scenario's name, and word is the file's name,
-// quoted for a shell.
+// Starter returns the text of a lock's starter file. name is the scenario's name, and word is the file's name, quoted
+// for a shell.
 func (k *Kind) Starter(name, word string) string {
 	f := &starterFile{def: k.Lock, kind: k}
 	f.line("# A scenario to edit: a lock of protocol %s.", k.Lock.Name)
@@ -87,7 +87,7 @@ type starterFile struct {
 
 func (f *starterFile) line(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
 
-// prose writes a comment, wrapped to as many lines as needed.
+// prose writes a comment, wrapped over as many lines as needed.
 func (f *starterFile) prose(indent, words string) {
 	line := indent + "#"
 	for _, word := range strings.Fields(strings.ReplaceAll(words, "`", "")) {
@@ -111,8 +111,8 @@ func (f *starterFile) otherLocks() {
 	}
 }
 
-// offer writes a setting. If the kind of lock determines its value, offer writes this value. Otherwise, it writes the
-// default, commented out.
+// offer writes a setting. If its value is part of what defines the kind of lock, offer writes that value. Otherwise, it
+// writes the default, commented out.
 func (f *starterFile) offer(indent, path, standard string) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	if value, given := f.kind.set[path]; given {
@@ -159,7 +159,7 @@ func (f *starterFile) servers() {
 	f.line("  #tail: 1%% 10ms..50ms")
 }
 
-// lock writes every setting of the protocol, commented out, with its default.
+// lock writes all the protocol's settings with their defaults, commented out.
 func (f *starterFile) lock() {
 	f.line("lock:")
 	f.line("  protocol: %s", f.def.Name)
@@ -183,8 +183,8 @@ func (f *starterFile) lock() {
 	}
 }
 
-// group writes a mapping in one line, with the meanings of its settings above it. If the kind of lock determines some
-// of the settings, group writes these values. Otherwise, it writes all defaults, commented out.
+// group writes a mapping on one line, with the meanings of its settings above it. If the kind of lock is defined by
+// some of these settings, group writes their values. Otherwise, it writes all defaults, commented out.
 func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
 	var entries, given []string

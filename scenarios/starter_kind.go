@@ -2,8 +2,8 @@ package scenarios
 
 import "github.com/fencepost-sim/fencepost/scenarios/locks"
 
-// Kind is a lock for which there is a starter file. It is a protocol, with its default settings or with settings that
-// make it a different lock.
+// Kind is a lock that has a starter file. It is a protocol, with its default settings or with settings that make it a
+// different lock.
 type Kind struct {
 	Name string
 	Text string // what it is, as a phrase that begins in lower case and has no period
@@ -11,7 +11,7 @@ type Kind struct {
 	set  map[string]string // by path: the values of keys that differ from the defaults
 }
 
-// Kinds returns all locks for which there is a starter file. The protocols come first, in the order of the reference
+// Kinds returns all locks that have a starter file. The protocols come first, in the order of the reference
 // documentation.
 func Kinds() (all []*Kind) {
 	for _, d := range locks.Definitions() {
@@ -39,8 +39,8 @@ func Kinds() (all []*Kind) {
 				"lock.wait.replicas": "1", "lock.wait.timeout": "100ms"}},
 	)
 	for _, k := range all {
-		// If the client does not check the elapsed time, its lease begins with a late reply in about one run in five
-		// hundred, and then overlaps the next lease.
+		// If the client does not check the elapsed time, in about one run in five hundred its lease begins with a late
+		// reply and overlaps the next lease.
 		if s := k.Lock.Setting("elapsed-check"); s != nil && s.Depends != "" {
 			k.set["lock.elapsed-check"] = "on"
 		}
@@ -58,11 +58,11 @@ func KindNamed(name string) *Kind {
 	return nil
 }
 
-// cluster reports whether the servers are a Redis Cluster.
+// cluster reports whether the servers form a Redis Cluster.
 func (f *starterFile) cluster() bool { return f.kind.set["servers.cluster"] == "on" }
 
-// holder returns a server that stores the key of the lock. In a Cluster of three masters, the slot of the key "lock"
-// belongs to the second master.
+// holder returns a server that stores the lock's key. In a Cluster with three masters, the slot of the key "lock"
+// belongs to the second one.
 func (f *starterFile) holder() string {
 	if f.cluster() {
 		return "redis-2"

@@ -24,7 +24,7 @@ func parse(t *testing.T, text string) *Scenario {
 	return s
 }
 
-// lateSeeds lists seeds with which set-nx-px, fair and other protocols break lease-exclusion if they count the lease
+// lateSeeds lists seeds for which set-nx-px, fair and other protocols break lease-exclusion if they count the lease
 // from a late reply.
 var lateSeeds = []uint64{1079, 2499, 3757}
 
@@ -48,8 +48,8 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// Every setting that is commented out has its default value, so removing its # changes nothing. Settings without a
-// default, and settings that are only examples, are exceptions.
+// Every commented-out setting has its default value, so removing its # does not change anything. This does not apply to
+// settings that have no default or are only examples.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
 	for _, k := range testkit.Sample(t, Kinds()) {
@@ -106,7 +106,7 @@ func TestNoSettingIsMissing(t *testing.T) {
 	}
 }
 
-// A scenario gets its name from its file. Whatever the file's name is, the format accepts the resulting name.
+// A scenario is named after its file. The format accepts the resulting name, no matter what the file is called.
 func TestEveryFileGivesAName(t *testing.T) {
 	for file, want := range map[string]string{
 		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b",

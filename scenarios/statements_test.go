@@ -21,8 +21,8 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// table returns the rows of the table on the page whose first column has the given title. Each row maps column titles
-// to cells.
+// table returns the rows of the table on the page that has the given title for its first column. Each row maps column
+// titles to cells.
 func table(t *testing.T, page, first string) (rows []map[string]string) {
 	t.Helper()
 	var titles []string
@@ -113,7 +113,7 @@ func cited(t *testing.T) map[string]string {
 	return all
 }
 
-// A scenario of the catalog names a document as its source if and only if it shows a statement of that document.
+// One of the catalog's scenarios names a document as its source if and only if it shows a statement from that document.
 func TestSourcesNameADocumentOnlyForWhatStandsInIt(t *testing.T) {
 	shows := map[string][]string{} // the documents that each scenario illustrates
 	for _, row := range statements(t) {
@@ -154,7 +154,7 @@ func TestSourcesOfTheCorpusAreCited(t *testing.T) {
 	}
 }
 
-// No published text refers to a file that is not published.
+// Published text does not refer to files that are not published.
 func TestNoDocumentIsNamedByItsFile(t *testing.T) {
 	stored := regexp.MustCompile(`00[0-4]_[0-9a-f]{16}\b`)
 	root := ".."

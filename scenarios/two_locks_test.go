@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// twoLocks is a scenario of three clients that acquire two locks each. One client acquires them in the opposite order.
-// A client that waits too long gives up, releases what it holds, and begins again.
+// twoLocks is a scenario in which three clients acquire two locks each. One client acquires them in the opposite order.
+// A client that waits too long gives up, releases what it holds, and starts over.
 const twoLocks = `
 clients: 3
 work: {cycles: 3, writes: 1, hold: 500ms, locks: [alpha, beta]}
@@ -31,9 +31,9 @@ func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 	return doc
 }
 
-// TestGivingUpALockDoesNotEndAnother checks that each client keeps its first lock until it calls release, although it
-// fails to acquire a second one. There are no faults. If a setting of the lock has a list of allowed values, the test
-// tries all of them.
+// TestGivingUpALockDoesNotEndAnother checks that each client keeps its first lock until it calls release, even though
+// it fails to acquire a second one. There are no faults. If one of the lock's settings has a list of allowed values,
+// the test tries all of them.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
@@ -77,9 +77,9 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind checks that a client that gives up a lock leaves nothing behind that makes
-// another client wait, and that no holder loses its lock. Clients that hold one lock fail to acquire another, under
-// random faults of processes and links. The locks are kept alive by a session.
+// TestWhoGivesUpALockLeavesNothingBehind checks that a client that gives up a lock does not leave anything behind that
+// makes another client wait, and that no holder loses its lock. Clients that hold one lock fail to acquire another,
+// under random process and link faults. The locks are kept alive by a session.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
 		t.Run(lock, func(t *testing.T) {

@@ -21,7 +21,7 @@ type keyed struct {
 	fields func(f *file) []field
 }
 
-// allMappings lists all mappings of the format whose keys are fixed.
+// allMappings lists all of the format's mappings with fixed keys.
 func allMappings() (all []keyed) {
 	var walk func(name string, fields func(f *file) []field)
 	walk = func(name string, fields func(f *file) []field) {
@@ -60,8 +60,8 @@ func (m *keyed) problems(t *testing.T, text string) []format.Problem {
 	return nil
 }
 
-// edits returns the misspellings of a word with one typing error: a letter is missing, added or changed, or two letters
-// are swapped.
+// edits returns a word's misspellings with one typing error: a letter is missing, added or changed, or two letters are
+// swapped.
 func edits(word string) (all []string) {
 	for i := range len(word) + 1 {
 		all = append(all, word[:i]+"q"+word[i:])
@@ -91,9 +91,9 @@ func parts(word string) (all []string) {
 	return all
 }
 
-// TestAnUnknownKeyGetsTheRightOne misspells and shortens every key of every mapping. The message about the wrong key
-// must name the correct key, or say where a key of that name is allowed. If the wrong key resembles no key, the message
-// must list all keys that are allowed in the mapping.
+// TestAnUnknownKeyGetsTheRightOne misspells and shortens every key in every mapping. The message about the wrong key
+// must name the correct key, or say where a key with that name is allowed. If the wrong key does not resemble any key,
+// the message must list all keys that are allowed in the mapping.
 func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	nth, made, tried := testkit.Size(20, 1, 1), 0, 0
 	for _, m := range allMappings() {
@@ -143,7 +143,7 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	}
 }
 
-// Found returns a word in the form in which messages quote it.
+// Found returns a word as messages quote it.
 func Found(word string) string { return format.Found(word) }
 
 // TestWhatPeopleWriteGetsTheRightKey tries words that people know from other tools. The message must name the right
@@ -172,7 +172,7 @@ func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 
 var exampleIn = regexp.MustCompile(`needs a mapping such as (\{.*?\}+)(?:, or [a-z]+)?, found `)
 
-// written returns the text of a minimal file in which the given text replaces the mapping at path.
+// written returns a minimal file's text in which the given text replaces the mapping at path.
 func written(path, other string) string {
 	parts := map[string]string{"servers": "{redis: 1, replicas: 9}", "lock": "{protocol: set-nx-px}"}
 	names := strings.Split(path, ".")

@@ -34,8 +34,8 @@ func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	return reply
 }
 
-// TestServersAreSetForClientsOfOnesOwn checks the effect of the settings in ofOwnClients. Runs of modeled locks do not
-// show this effect.
+// TestServersAreSetForClientsOfOnesOwn checks the effect of the settings in ofOwnClients. This effect does not show up
+// in runs of modeled locks.
 func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	for _, c := range []struct{ servers, command, want string }{
 		{"{redis: 1}", "INFO server", "redis_version:7.0.15"},
@@ -60,7 +60,7 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// versioned lists scenarios. If a scenario is invalid, it is followed by the error's position and the reason.
+// versioned lists scenarios. An invalid scenario is followed by the error's position and the reason.
 const versioned = `
 servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX requires Redis 8.4
 servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX requires Redis 8.4
@@ -79,7 +79,7 @@ servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 
 // TestSettingsThatAVersionLacksAreRefused checks that a release or extension is rejected if it uses a command that the
-// servers do not have. The error has the position of the setting and says which version has the command.
+// servers do not have. The error gives the setting's position and says which version has the command.
 func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
 	for line := range strings.Lines(strings.TrimPrefix(versioned, "\n")) {
 		text, want, _ := strings.Cut(strings.TrimSpace(line), " =>")

@@ -50,7 +50,7 @@ func (e spiedEnv) Go(name string, task func(sim.Env)) {
 	e.Env.Go(name, func(own sim.Env) { task(spiedEnv{own, e.spy}) })
 }
 
-// seenReadingWall lists the clients that read their wall clock in a run.
+// seenReadingWall lists the clients that read their wall clock during a run.
 func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 	t.Helper()
 	spy := &clockSpy{scenario: s, reading: map[sim.ProcessID]bool{}}
@@ -60,8 +60,8 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 	return slices.Sorted(maps.Keys(spy.reading))
 }
 
-// TestSettingsSayWhoReadsTheWallClock compares the clients that read their wall clocks with those that should do so
-// according to their settings. It runs all scenarios of the catalog. It also runs each protocol with every value of
+// TestSettingsSayWhoReadsTheWallClock compares the clients that read their wall clocks with those that should,
+// according to their settings. It runs all scenarios in the catalog. It also runs each protocol with every value of
 // every setting that is a word (such as "wall"), set for all clients or for a single one.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Watching a run of any scenario of the catalog does not change the run. The watch ends when the probe begins. The
-// probe is a client that checks, at the end of the run, that each lock can still be acquired.
+// Watching a run does not change it, in any of the catalog's scenarios. The watch ends when the probe begins. The probe
+// is a client that checks, at the end of the run, that each lock can still be acquired.
 func TestWatchingARunChangesNothingInIt(t *testing.T) {
 	for _, name := range testkit.Sample(t, Names()) {
 		s, err := Named(name)

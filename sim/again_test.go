@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestAClientBeginsAgain checks that, after World.BeginAgain, the messages that the client had already sent still
-// arrive, and that nothing else of the client's earlier life remains: its old tasks are gone, it opens new connections,
-// and replies to its earlier requests are dropped.
+// TestAClientBeginsAgain checks that the messages that a client sent before World.BeginAgain still arrive. Nothing else
+// from the client's earlier life must remain: its old tasks are gone, it opens new connections, and replies to its
+// earlier requests are dropped.
 func TestAClientBeginsAgain(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].mute = true

@@ -1,8 +1,8 @@
 package sim
 
-// alarm implements the timeouts of a task. Most waits end early because the reply arrives. With one event per wait, the
-// queue would fill with obsolete events, so each task has at most one timeout event in the queue. If that event turns
-// out to belong to an earlier wait, it is queued again with the deadline of the current wait.
+// alarm implements a task's timeouts. Most waits end early because the reply arrives. With one event per wait, the
+// queue would fill up with obsolete events, so each task has at most one timeout event in the queue. If that event
+// turns out to belong to an earlier wait, it is queued again with the current wait's deadline.
 type alarm struct {
 	t      *task
 	end    event  // timeout of the current wait; numbered when the wait began

@@ -12,7 +12,7 @@ type message struct {
 	phase string
 	which uint64 // sequence number among the requests with the same attempt and phase
 	in    Incoming
-	// request is the number of the request within the run, counted from 1.
+	// request is the request's number within the run, counted from 1.
 	request uint64
 	resent  int    // how many times the request was sent again
 	command string // name of the request's command; set only if the run has inspectors
@@ -74,8 +74,8 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is the value of life (see Process) in a connection that was reset. No server has been started that many times,
-// so requests on the connection are not served.
+// broken is the value of life (see Process) for a connection that was reset. No server has been started that many
+// times, so requests on the connection are not served.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {
@@ -107,8 +107,8 @@ func (m *message) depart(extra Time) {
 }
 
 // clientHolds reports whether an event must wait until the client's pause ends. If so, it stores the event. If the
-// client is a real process on the host, no event has to wait: the host's kernel receives the bytes, and the process
-// finds them when it continues.
+// client is a real process on the host, events never have to wait: the host's kernel receives the bytes, and the
+// process finds them when it continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
@@ -187,7 +187,7 @@ func (m *message) answer(b []byte) {
 	m.send()
 }
 
-// comeBack delivers the reply to the pipe, or to the task if the task is still waiting for it.
+// comeBack delivers the reply to the pipe, or to the task if it is still waiting for the reply.
 func (m *message) comeBack() {
 	t := m.t
 	if m.c.closed || m.c.client.down || t != nil && t.done {
@@ -235,7 +235,7 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 }
 
 // CallInTurn implements Env.CallInTurn. The kernel sends all the requests without resuming the task in between, because
-// switching to the task is as expensive as a request.
+// switching to the task takes as long as a request.
 func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
 	t.proceed()
 	if len(reqs) == 0 {
@@ -255,7 +255,7 @@ type turns struct {
 	held     bool // the client was paused, so the next request is sent after the pause
 }
 
-// takeTurn sends the next request of a CallInTurn.
+// takeTurn sends a CallInTurn's next request.
 func (t *task) takeTurn() {
 	p := &t.call
 	p.number++
@@ -265,7 +265,7 @@ func (t *task) takeTurn() {
 	t.sleepFor(t.turns.timeout)
 }
 
-// nextTurn ends the current request of a CallInTurn. It reports whether another request follows.
+// nextTurn ends a CallInTurn's current request. It reports whether another request follows.
 func (t *task) nextTurn() bool {
 	s := &t.turns
 	switch {
@@ -303,10 +303,9 @@ func (t *task) request(i int, r *Request) {
 	} else { // a session's own request, such as a ping; a count of them would depend on faults
 		m.which = uint64(t.p.Monotonic())
 	}
-	// The message is reused: its old bytes must not enter the digest.
+	// The message is reused: keep its old bytes out of the digest.
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0]
-	// The fields are set one by one, because a composite literal would be built in a temporary variable and then
-	// copied.
+	// Set one field at a time, because a composite literal would be built in a temporary variable and then copied.
 	in := &m.in
 	in.Client, in.ConnID, in.Attempt, in.Phase, in.Args = t.p.id, m.c.id, r.Attempt, r.Phase, r.Args
 	in.answer = m.answered
@@ -318,7 +317,7 @@ func (t *task) Close(name Conn) {
 	t.p.closeConn(name)
 }
 
-// resize returns n empty replies. It reuses the memory of r.
+// resize returns n empty replies. It reuses r's memory.
 func resize(r []Reply, n int) []Reply {
 	if more := n - cap(r); more > 0 {
 		r = append(r[:cap(r)], make([]Reply, more)...)

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Epoch is the time that wall clocks show at the start of a run by default: 2026-01-01 00:00:00 UTC, in ns since the
+// Epoch is the time that wall clocks show by default at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the
 // Unix epoch.
 const Epoch int64 = 1767225600_000000000
 
-// ClockKind distinguishes the two clocks of a process.
+// ClockKind distinguishes a process's two clocks.
 type ClockKind uint8
 
 const (
@@ -19,12 +19,12 @@ const (
 
 const million = 1_000_000
 
-// segment is a period of true time during which a clock does not jump and its rate does not change.
+// segment is a period of true time in which a clock does not jump and its rate does not change.
 type segment struct {
 	start Time
 	// since is the true time at which the clock got its current rate, and mono is the monotonic reading at that time,
-	// in ns. A jump does not change the rate and must not change these fields: if they were computed again, the
-	// readings would be rounded again and shift.
+	// in ns. A jump does not change the rate and must not change these fields: recomputing them would round the
+	// readings again and shift them.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns
@@ -33,7 +33,7 @@ type segment struct {
 	ppm int64
 }
 
-// clock represents both clocks of a process as a list of segments, the last of which is the current one. Readings are
+// clock represents a process's two clocks as a list of segments. The last segment is the current one. Readings are
 // computed with integers from the start of the current rate, so they do not depend on how many times the clock was read
 // before.
 type clock struct {
@@ -58,7 +58,7 @@ func (c *clock) jump(now Time, d time.Duration) {
 	c.segments = append(c.segments, segment{now, s.since, s.mono, s.wall + int64(d), s.ppm})
 }
 
-// drift adds ppm to the clock's rate error. The errors of overlapping faults add up.
+// drift adds ppm to the clock's rate error. Overlapping faults' errors add up.
 func (c *clock) drift(now Time, ppm int64) {
 	s := *c.last()
 	c.segments = append(c.segments, segment{now, now, s.monotonic(now), s.wall, s.ppm + ppm})
@@ -71,8 +71,8 @@ func (c *clock) trueWait(d int64) Time { return Time(Unelapse(min(d, farthest), 
 // 64 bits, even if the slowest possible clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime returns the first true time, at or after earliest, at which the clock shows the given reading or a later
-// one. It assumes that the clock is not changed after the beginning of its last segment.
+// trueTime returns the first true time, no earlier than earliest, when the clock shows the given reading or a later
+// one. It assumes that the clock does not change after the beginning of its last segment.
 func (c *clock) trueTime(kind ClockKind, at int64, earliest Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]

@@ -29,8 +29,8 @@ func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsWhileTheClockJumpsWakes makes the clock of a sleeping client jump many times, at rates at which readings
-// must be rounded. The client must wake at exactly the time at which it would wake without the jumps.
+// TestWhoWaitsWhileTheClockJumpsWakes makes a sleeping client's clock jump many times, at rates at which readings must
+// be rounded. The client must wake at exactly the same time as it would without the jumps.
 func TestWhoWaitsWhileTheClockJumpsWakes(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -5, 7, 333_333} {
 		woken := func(jump Time) (at Time) {

@@ -37,9 +37,9 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 	return l, d
 }
 
-// TestServerHangsUpInOrderWithItsReplies checks that replies that a server sends before it closes a connection arrive
-// before the close does. Requests sent after the close are not executed, and the client's next request opens a new
-// connection.
+// TestServerHangsUpInOrderWithItsReplies checks that if a server sends replies and then closes a connection, the
+// replies arrive before the close does. Requests sent after the close are not executed, and the client's next request
+// opens a new connection.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
 	at := Conn{Server: "s"}
@@ -114,7 +114,7 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 }
 
 // TestEndOfAConnectionIsNoMessage checks that a fault that delays the next message on a link delays the next real
-// message, and not the notice that a connection was closed.
+// message rather than the notice that a connection was closed.
 func TestEndOfAConnectionIsNoMessage(t *testing.T) {
 	l, _ := newDoorkeeper(t)
 	l.client("c", func(env Env) {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Stacks holds the coroutines on which tasks run. By default, all worlds of the program share a single set. Code in a
-// bubble (testing/synctest) must not run on a stack that was created outside the bubble. Therefore, the Options of a
-// world in a bubble must provide a separate set.
+// Stacks holds the coroutines on which tasks run. By default, all of the program's worlds share a single set. Code in a
+// bubble (testing/synctest) must not run on a stack that was created outside the bubble. Therefore, a world in a bubble
+// needs a separate set in its Options.
 type Stacks struct {
 	mu   sync.Mutex
 	idle []*coroutine // coroutines without a task; never more than the largest number of tasks that ran at once
@@ -15,8 +15,8 @@ type Stacks struct {
 
 var shared Stacks
 
-// coroutine is a stack on which tasks run one after another. It is cheaper to reuse a coroutine than to create a new
-// one, because its memory has often already grown to the size that tasks need.
+// coroutine is a stack on which tasks run one after another. Reusing a coroutine is cheaper than creating a new one,
+// because its memory has often already grown to the size that tasks need.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)

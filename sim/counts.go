@@ -1,7 +1,7 @@
 package sim
 
-// counts counts how many times each key was requested. It is a hash table with open addressing. A Go map would be
-// slower: the keys are hashes already, and a map would hash them again.
+// counts records how often each key was requested. It is a hash table with open addressing. A Go map would be slower,
+// because it would hash the keys, which are hashes already.
 type counts struct {
 	slots []count // a power of two slots, at most half of them in use
 	taken int
@@ -12,7 +12,7 @@ type count struct {
 	asked uint64 // number of requests; 0 if the slot is free
 }
 
-// next returns how many times the key has been requested before, and counts this request.
+// next returns how often the key has been requested before, and counts this request.
 func (c *counts) next(key uint64) uint64 {
 	if 2*c.taken >= len(c.slots) {
 		c.grow()

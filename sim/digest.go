@@ -40,7 +40,6 @@ func (w *World) digestReply(b []byte) {
 	}
 }
 
-// digestRecord adds an event of the history to the digest.
 func (w *World) digestRecord(e *history.Event) {
 	d := &w.digest
 	d.word(uint64(e.Time)<<8 | uint64(e.Type))

@@ -7,10 +7,10 @@
 // by event (Next, Step).
 //
 // Non-goals: this package does not know about locks, lock servers or the checker's laws. It does not use the host's
-// clock, randomness or network. It starts no goroutines that run in parallel, and no result depends on the iteration
-// order of a map.
+// clock, randomness or network. It does not start goroutines that run in parallel, and results do not depend on the
+// iteration order of maps.
 //
 // The model is simplified so that runs are easy to read. Executing a request takes no time. TCP bytes that a cut holds
 // back are sent as soon as the cut heals, without any back-off. If a segment reaches a host that is off, the sender
-// retransmits it, with the timing of Linux.
+// retransmits it, with Linux's timing.
 package sim

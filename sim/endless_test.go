@@ -29,7 +29,7 @@ func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
 
 // TestAnEndlessRunKeepsNothingOfWhatIsOver checks that an endless run frees closed connections and delivered messages,
-// and does not keep a count of requests for each attempt.
+// and does not keep a count of each attempt's requests.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	w := New(1, Options{Endless: true, Delay: Delay{time.Millisecond, 2 * time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -52,7 +52,7 @@ func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun checks that BeginAgain closes all connections of the client.
+// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun checks that BeginAgain closes all of the client's connections.
 func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	w := New(1, Options{Endless: true})
 	w.AddServer("redis-1", answerer{})
@@ -104,9 +104,9 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestOutsideIsNotified checks that an Outside is notified of every fault of its process. Nested pauses count as one:
+// TestOutsideIsNotified checks that an Outside is notified of all of its process's faults. Nested pauses count as one:
 // the Outside is notified when the first pause begins and when the last pause ends. Pass must trigger the faults that
-// wait for the given point.
+// are waiting for the given point.
 func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
@@ -144,7 +144,7 @@ func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	}
 }
 
-// TestALateStep checks that StepLate executes an event at the given time if the event was due earlier.
+// TestALateStep checks that StepLate executes an event at the given time if it was due earlier.
 func TestALateStep(t *testing.T) {
 	w := New(1, Options{})
 	var at []Time

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The methods below inject faults into a world. They panic if the name of a process is unknown, because plans are
-// validated before a run. Faults of the same kind on the same process can be nested.
+// The methods below inject faults into a world. They panic if a process does not exist, because plans are validated
+// before a run. Faults of the same kind on the same process can be nested.
 
 // AtPoint calls f when the process passes the point for the nth time, counted from 1.
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
@@ -34,7 +34,7 @@ func (w *World) Pause(id ProcessID) {
 	}
 }
 
-// Resume ends one of the pauses of a process. The process continues when all of its pauses have ended.
+// Resume ends one of a process's pauses. The process continues when all its pauses have ended.
 func (w *World) Resume(id ProcessID) {
 	p := w.process(id)
 	p.paused--
@@ -48,19 +48,19 @@ func (w *World) Resume(id ProcessID) {
 // Paused reports whether a process is paused.
 func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 
-// OnStop sets a function that is called, until the end of the run, when a process pauses or continues, and when a
+// OnStop sets a function that is called, until the end of the run, when a process is paused or continues, and when a
 // client crashes. stopped is true if the process's code must stop, and false if it may continue.
 func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
 
-// stopped calls the function that was set with OnStop, because code of the process that does not run as a task may have
-// to stop or continue.
+// stopped calls the function that was set with OnStop. It tells the process's code to stop or continue, if that code is
+// not a task.
 func (p *Process) stopped() {
 	if p.w.onStop != nil {
 		p.w.onStop(p.id, p.paused > 0 || p.down)
 	}
 }
 
-// Jump moves the wall clock of a process by d, which may be negative.
+// Jump moves a process's wall clock by d, which may be negative.
 func (w *World) Jump(id ProcessID, d time.Duration) {
 	p := w.process(id)
 	p.clock.jump(w.now, d)
@@ -70,7 +70,7 @@ func (w *World) Jump(id ProcessID, d time.Duration) {
 	p.clockChanged(false)
 }
 
-// Drift adds ppm (parts per million) to the rate error of both clocks of a process. The sum of all drifts must be at
+// Drift adds ppm (parts per million) to the rate error of a process's two clocks. The sum of all drifts must be at
 // least -900,000.
 func (w *World) Drift(id ProcessID, ppm int64) {
 	p := w.process(id)
@@ -84,8 +84,8 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 // Down reports whether a client has crashed, or whether a server has been stopped and not restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
-// Crash ends a client. None of its code continues, but its messages in flight still arrive. Crash reports whether the
-// client was still running.
+// Crash ends a client. None of its code continues to run, but its messages in flight still arrive. Crash reports
+// whether the client was still running.
 func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
 	if p.down {
@@ -137,7 +137,7 @@ func (s starter) act(uint64) {
 // Cuts can be nested.
 func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
 
-// Heal ends one cut. When no cut is left, the messages that were held back are sent in order.
+// Heal ends one cut. Once no cut is left, the messages that were held back are sent in order.
 func (w *World) Heal(from, to ProcessID) {
 	l := w.link(from, to)
 	l.cuts--
@@ -146,7 +146,7 @@ func (w *World) Heal(from, to ProcessID) {
 	}
 }
 
-// Slow adds d to the delay of every message sent on a link from now on. Call it with -d to undo it.
+// Slow adds d to the delay of every message sent on a link from now on. To undo this, call Slow with -d.
 func (w *World) Slow(from, to ProcessID, d time.Duration) { w.link(from, to).extra += Time(d) }
 
 // DelayNext adds d to the delay of the next message sent on a link. struck is called when that message is sent.
@@ -169,16 +169,16 @@ func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 	l.breaks = append(l.breaks, nthBreak{n, struck})
 }
 
-// ServerFault tells a server program that a fault begins or ends. The server itself must implement the fault.
+// ServerFault tells a server program that a fault begins or ends. It is up to the server to implement the fault.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside is a real process on the host that a simulated process represents in the world. The Outside is notified of
-// each fault of the simulated process, within the event that causes the fault.
+// Outside is a real process on the host that a simulated process stands for in the world. It is notified of each of the
+// simulated process's faults, during the event that causes the fault.
 type Outside interface {
 	Pauser
 	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) It returns 0 if
-	// the real process was still running. If the real process had already ended by itself, it returns the last time
-	// (above 0) at which it is known to have been alive.
+	// the real process was still running. Otherwise it returns the last time (above 0) at which the real process is
+	// known to have been alive.
 	Crashed() (alive Time)
 	// Jumped is called when a fault has moved the process's wall clock by d.
 	Jumped(d time.Duration)
@@ -189,6 +189,6 @@ type Outside interface {
 // Attach connects a process to an Outside, which is notified of the process's faults until the end of the run.
 func (w *World) Attach(id ProcessID, o Outside) { w.process(id).outside = o }
 
-// Pass records that a process whose code is not a task has passed a point. It triggers the faults that wait for the
-// point.
+// Pass records that a process whose code is not a task has passed a point. It triggers the faults that are waiting for
+// the point.
 func (w *World) Pass(id ProcessID, point Point) { w.process(id).pass(point) }

@@ -1,7 +1,7 @@
 package sim
 
-// link is one direction of the network between two processes. A fault applies to a whole link. The order of messages,
-// however, is kept only within a connection.
+// link is one direction of the network between two processes. A fault applies to a whole link, but the order of
+// messages is preserved only within a connection.
 type link struct {
 	w      *World
 	ends   linkName
@@ -15,7 +15,7 @@ type link struct {
 	once   []nextDelay  // extra delays for the next message only
 	nth    []nthDelay   // extra delays for messages with certain numbers
 	breaks []nthBreak   // numbers of replies that are replaced by a reset
-	// lastMessage is the arrival time of the last message; it is used only if both ends are servers.
+	// lastMessage is when the last message arrives; it is used only if both ends are servers.
 	lastMessage Time
 }
 
@@ -53,8 +53,9 @@ func (w *World) link(from, to ProcessID) *link {
 	return l
 }
 
-// draw returns the travel time of a message. The result depends only on the link, the attempt, the phase, and the
-// message's number within the phase, but not on earlier draws. So removing a fault does not change any other delay.
+// draw returns a message's travel time. The result depends on the link, the attempt, the phase, and the message's
+// number within the phase, but not on earlier draws. So removing a fault does not change the delay of any other
+// message.
 func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
@@ -69,18 +70,18 @@ func (l *link) draw(attempt, phase string, which uint64) Time {
 	return l.delay.pick(mix(key))
 }
 
-// purpose returns a hash of the link, the attempt and the phase. All messages of one phase have the same hash.
+// purpose returns a hash of the link, the attempt and the phase. It is the same for all messages in the phase.
 func (l *link) purpose(attempt, phase string) uint64 {
 	return hashString(hashString(l.name, attempt), phase)
 }
 
-// tailDraw is mixed into the key for the choice between the tail delay and the ordinary delay. It makes that choice
+// tailDraw is mixed into the key that chooses between the tail delay and the ordinary delay. It makes this choice
 // independent of the drawn delay itself.
 const tailDraw = 0x7461696c
 
-// number returns the sequence number of a request among the requests with the same attempt and phase, in the order in
-// which their sender created them. A reply uses the number of its request, because the times and the order of replies
-// depend on faults.
+// number returns the sequence number of a request among those with the same attempt and phase, in the order in which
+// their sender created them. A reply uses its request's number, because the times and the order of replies depend on
+// faults.
 func (l *link) number(attempt, phase string) uint64 {
 	if l.w.opts.Endless { // counts per attempt would never be freed
 		return uint64(l.sent)
@@ -88,7 +89,7 @@ func (l *link) number(attempt, phase string) uint64 {
 	return l.w.net.asked.next(l.purpose(attempt, phase))
 }
 
-// faultDelay returns the extra delay that faults cause for message number n.
+// faultDelay returns the extra delay caused by faults for message number n.
 func (l *link) faultDelay(n int) Time {
 	d := l.extra
 	for _, o := range l.once {
@@ -109,7 +110,7 @@ func (l *link) faultDelay(n int) Time {
 // parcel is anything that can be sent over a link.
 type parcel interface {
 	depart(extra Time) // starts the journey; extra is added to the drawn delay
-	// reports whether the parcel must not be sent any more, because its connection is closed or its receiver has died
+	// reports whether the parcel must no longer be sent because its connection is closed or its receiver has died
 	abandoned() bool
 }
 
@@ -118,15 +119,14 @@ type heldParcel struct {
 	extra Time
 }
 
-// next returns the number of the next message on the link, counted from 1.
+// next returns the number of the next message on the link, counting from 1.
 func (l *link) next() int {
 	l.sent++
 	return l.sent
 }
 
 // carry sends a parcel immediately or, if the link is cut, when the cut heals. n is the parcel's number among the
-// messages of the link. It is 0 if the parcel, such as a push, does not count as a message. later is an additional
-// delay.
+// link's messages, or 0 if the parcel, such as a push, does not count as a message. later is an additional delay.
 func (l *link) carry(p parcel, n int, later Time) {
 	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {
@@ -136,7 +136,7 @@ func (l *link) carry(p parcel, n int, later Time) {
 	p.depart(extra)
 }
 
-// trail sends a parcel that does not count as a message, so faults that wait for a message ignore it.
+// trail sends a parcel that does not count as a message. Faults that wait for a message ignore it.
 func (l *link) trail(p parcel) {
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, l.extra})
@@ -145,7 +145,7 @@ func (l *link) trail(p parcel) {
 	p.depart(l.extra)
 }
 
-// heal sends the parcels that the cut held back.
+// heal sends the parcels held back by the cut.
 func (l *link) heal() {
 	held := l.held
 	l.held = nil

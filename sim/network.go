@@ -74,7 +74,7 @@ type conn struct {
 }
 
 // conn returns the open connection with the given name. If there is none, it opens a connection. A connection whose
-// name is used for the first time needs no handshake: it counts as open since the start of the run.
+// name is used for the first time does not need a handshake: it counts as having been open since the start of the run.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {
@@ -135,7 +135,7 @@ func (n *network) numbered(id uint64) *conn {
 	return n.open[id]
 }
 
-// all returns the connections of a run, in the order in which they were opened.
+// all returns a run's connections, in the order in which they were opened.
 func (n *network) all() []*conn {
 	if len(n.open) == 0 {
 		return n.connSlab.all[:n.connSlab.used]

@@ -4,8 +4,8 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 
 // Passage describes a client's request, or the reply to one, as it departs or arrives.
 type Passage struct {
-	// Request is the number of the request, counted from 1 across all clients, in order of departure. A reply has the
-	// same number as its request.
+	// Request is the request's number, counted from 1 across all clients, in order of departure. A reply has the same
+	// number as its request.
 	Request        uint64
 	Client, Server ProcessID
 	Attempt        history.Attempt // the attempt to which it belongs; empty if it does not concern a lock
@@ -25,8 +25,8 @@ type Interference struct {
 }
 
 // Inspect calls f for each client request and each reply, both on departure and on arrival, before the message takes
-// effect. The result of f on arrival is ignored. If the server closes the connection instead of replying, there is no
-// reply to inspect.
+// effect. On arrival, f's result is ignored. If the server closes the connection instead of replying, there is no reply
+// to inspect.
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
 // inspected passes the message to the inspectors and returns their decision. number is the message's number on its link

@@ -66,7 +66,7 @@ func (m *peerMessage) act(uint64) {
 	m.to.server.(Peer).Receive(m.from.id, m.body)
 }
 
-// peerEnd tells a server that the process of another server has ended, and that the connection between them is closed.
+// peerEnd tells a server that another server's process has ended, and that the connection between them is closed.
 type peerEnd struct {
 	from, to *Process
 	link     *link
@@ -74,7 +74,7 @@ type peerEnd struct {
 	travel   Time
 }
 
-// endPeers notifies the peers of a server that the server has ended, in the order in which the peers were added.
+// endPeers tells a server's peers that it has ended, in the order in which the peers were added.
 func (p *Process) endPeers() {
 	if _, connected := p.server.(PeerCloser); !connected {
 		return
@@ -103,8 +103,8 @@ func (m *peerEnd) act(uint64) {
 	m.to.server.(PeerCloser).PeerClosed(m.from.id)
 }
 
-// push is data, or the end of the connection, that a server sends to a client without a request. It arrives in sequence
-// with the server's replies on that connection.
+// push is data, or the end of the connection, that a server sends to a client without being asked. It arrives in
+// sequence with the server's replies on that connection.
 type push struct {
 	w      *World
 	c      *conn
@@ -160,8 +160,7 @@ func (m *push) act(uint64) {
 	c.wakeReader()
 }
 
-// hangUp returns the message that tells a client that the server has closed the connection. The message takes one
-// network delay.
+// hangUp returns the message that tells a client that the server has closed the connection. It takes one network delay.
 func (p *Process) hangUp(c *conn) *push {
 	return &push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic())), over: true}
 }
@@ -180,7 +179,7 @@ type farewell struct {
 	travel Time
 }
 
-// bid sends a farewell to the server, if the server is a Closer, or if it is a PipeCloser and the connection is a pipe.
+// bid sends a farewell to the server if the server is a Closer, or if it is a PipeCloser and the connection is a pipe.
 func (c *conn) bid() {
 	_, notified := c.server.server.(Closer)
 	if c.pipe != nil && !notified {
@@ -221,7 +220,7 @@ func (m *farewell) arrive(s Server) {
 	}
 }
 
-// hangUpAll closes all connections of a server that shuts down cleanly.
+// hangUpAll closes all connections to a server that is shutting down cleanly.
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.life == p.life && !c.closed {

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Pipe is a connection of code that does not run as a task, such as an unmodified client library. A [Wire] converts the
-// bytes that the code writes into requests. The requests are sent like those of Env.Call, so every fault affects them
-// in the same way. A pipe belongs to a client process, and pauses and crashes with it.
+// Pipe is a connection for code that is not a task, such as an unmodified client library. A [Wire] converts the bytes
+// that the code writes into requests. They are sent like the requests of Env.Call, so every fault affects them in the
+// same way. A pipe belongs to a client process, and pauses and crashes with it.
 type Pipe struct {
-	// Concurrent means that the server receives a request even while earlier ones of this pipe are unanswered.
+	// Concurrent lets the server receive a request while this pipe's earlier requests are still unanswered.
 	Concurrent bool
 
 	c       *conn
@@ -21,8 +21,8 @@ type Pipe struct {
 	waiting []*message // requests that have arrived and wait until the earlier ones are answered
 }
 
-// Endpoint is the client's end of a pipe. The kernel calls it in the middle of an event, so an Endpoint must not change
-// the world.
+// Endpoint is the client's end of a pipe. The kernel calls it in the middle of an event, so it must not change the
+// world.
 type Endpoint interface {
 	// Opened reports the result of dialing: Answered if the connection is open, Refused if no server is listening, and
 	// NoReply if the host has not answered in time.
@@ -37,7 +37,7 @@ type Endpoint interface {
 // ErrProtocol reports bytes that are not a valid Redis request.
 var ErrProtocol = errors.New("sim: the client wrote bytes that are not a RESP array of bulk strings")
 
-// Dial opens a pipe from a client to a server. Requests may be sent after end.Opened was called with Answered.
+// Dial opens a pipe from a client to a server. Requests may be sent once end.Opened has been called with Answered.
 func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	client, server := w.process(from), w.process(to)
 	c := w.newConn(client, server)
@@ -49,7 +49,7 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	return p
 }
 
-// Ask sends one request on behalf of the given attempt. phase is the purpose of the request.
+// Ask sends one request on behalf of the given attempt. phase is what the request is for.
 func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	if p.c.closed {
 		return
@@ -85,7 +85,7 @@ func (t *pipeTimer) act(uint64) {
 	}
 }
 
-// Number returns the number of the pipe's connection, which identifies the pipe within a run.
+// Number returns the pipe's connection number, which identifies the pipe within a run.
 func (p *Pipe) Number() uint64 { return p.c.id }
 
 // Close closes the pipe. Bytes that have not been sent yet are dropped; bytes in flight still arrive.
@@ -95,7 +95,7 @@ func (p *Pipe) Close() {
 }
 
 // CutRequest parses the first request in b. It returns the request's arguments and the bytes after it. args is nil if
-// the request is not complete yet. The only possible error is [ErrProtocol].
+// the request is still incomplete. The only possible error is [ErrProtocol].
 func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
 	if rest == nil || err != nil {
@@ -119,11 +119,10 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	return args, rest, nil
 }
 
-// longest is the maximum number of arguments, and the maximum length of an argument, that Redis accepts (networking.c).
+// longest is the maximum number of arguments in Redis, and the maximum length of each one (networking.c).
 const longest = 512 << 20
 
-// cutNumber parses a RESP line that consists of a byte, which must be kind, and a number. rest is nil if the line is
-// incomplete.
+// cutNumber parses a RESP line consisting of the byte kind and a number. rest is nil if the line is incomplete.
 func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol
@@ -142,8 +141,8 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 
 // The methods below are called for every connection. p is nil if the connection belongs to a task.
 
-// defers queues a request if an earlier request is unanswered, and reports whether it has done so. Only pipes that are
-// not Concurrent execute their requests one at a time.
+// defers queues a request if an earlier request is still unanswered. It reports whether it did so. A Concurrent pipe
+// never queues requests.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil || p.Concurrent {
 		return false
@@ -157,7 +156,7 @@ func (p *Pipe) defers(m *message) bool {
 }
 
 // answered records that the server has answered a request. The next request is executed as a separate event, since the
-// server may still be handling the answered request.
+// server may still be handling the one it has answered.
 func (p *Pipe) answered() {
 	if p == nil {
 		return

@@ -16,14 +16,13 @@ type Process struct {
 	stream Stream // used only by clients
 	// paused is the number of pauses that have not ended.
 	paused int
-	// held contains the process's events that became due while it was paused, in order. It is empty unless paused > 0.
+	// held contains the process's events that came due while it was paused, in order. It is empty unless paused > 0.
 	held []event
-	// clockMoved means that the clock of a server has changed and the server has not been notified yet, because it is
-	// paused.
+	// clockMoved means that a server's clock has changed and the server has not been notified yet because it is paused.
 	clockMoved bool
 	down       bool
-	// life is the number of times the server has started. Timers and connections that were created before the latest
-	// start are invalid.
+	// life is how many times the server has started. Timers and connections created before the latest start are
+	// invalid.
 	life   uint64
 	server Server
 	off    Stop // how the last life ended; it determines what happens to requests while the server is down
@@ -31,19 +30,19 @@ type Process struct {
 	tasks  []*task
 	main   *task // a client's main task; it may have started the other tasks
 	conns  []*conn
-	// latest is the index in conns of the connection that was used last.
+	// latest is the index in conns of the most recently used connection.
 	latest int
 	points []pointCount
 	// outside, if set, is the process on the host that this simulated process represents.
 	outside Outside
 }
 
-// pointCount is the number of times that the process has passed a point. Normally, a point is counted only if a fault
-// is to be injected at it. During a Watch, all points are counted.
+// pointCount is how many times the process has passed a point. Normally, only points at which a fault is to be injected
+// are counted. During a Watch, all points are.
 type pointCount struct {
 	point  Point
 	passed int
-	// strikes lists the faults that are to be injected at this point, in the order of the plan.
+	// strikes lists the faults to inject at this point, in plan order.
 	strikes []strike
 }
 
@@ -97,8 +96,8 @@ func (p *Process) boot() {
 	p.server.Start(p)
 }
 
-// stopTasks unwinds all tasks except the running one. A running task has just crashed at one of its points, and unwinds
-// itself.
+// stopTasks unwinds all tasks except the one that is running. That task has just crashed at one of its points, and
+// unwinds itself.
 func (p *Process) stopTasks() {
 	p.down = true
 	for _, t := range p.tasks {
@@ -123,7 +122,7 @@ func (p *Process) Wall() int64 { return p.clock.wall(p.w.now) }
 // Monotonic reads the monotonic clock.
 func (p *Process) Monotonic() time.Duration { return time.Duration(p.clock.monotonic(p.w.now)) }
 
-// Rate returns the rate error of the clocks in parts per million; negative means slow.
+// Rate returns the clocks' rate error in parts per million; negative means slow.
 func (p *Process) Rate() int64 { return p.clock.last().ppm }
 
 // Rand returns 64 random bits that depend only on the seed, the process, the purpose and the key.
@@ -131,7 +130,7 @@ func (p *Process) Rand(purpose string, key Key) uint64 {
 	return mix(hashString(hashString(mix(p.w.seed), string(p.id)), purpose) + uint64(key))
 }
 
-// Due returns the true time at which d will have passed, if the clock is accurate.
+// Due returns the true time at which d will have passed if the clock is accurate.
 func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }
 
 // Record adds an event to the history.
@@ -185,8 +184,8 @@ func (p *Process) dropVoidTimers() {
 	p.timers = slices.DeleteFunc(p.timers, func(t *timer) bool { return t.void })
 }
 
-// clockChanged cancels the timers on the wall clock. The server can set them again. If rate is true, the rate of the
-// clocks has changed, and clockChanged also adjusts the timers and waits on the monotonic clock.
+// clockChanged cancels the timers on the wall clock, which the server can set again. If rate is true, the clocks' rate
+// has changed, and clockChanged also adjusts the timers and waits on the monotonic clock.
 func (p *Process) clockChanged(rate bool) {
 	for _, t := range p.timers {
 		switch {
@@ -206,8 +205,7 @@ func (p *Process) clockChanged(rate bool) {
 	p.notifyClock()
 }
 
-// notifyClock tells the server that its clock has changed. If the server is paused, the notification waits until it
-// continues.
+// notifyClock tells the server that its clock has changed. If the server is paused, it is told when the pause ends.
 func (p *Process) notifyClock() {
 	if p.clockMoved && p.paused == 0 {
 		p.clockMoved = false

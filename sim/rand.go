@@ -1,6 +1,6 @@
 package sim
 
-// mix scrambles 64 bits. It is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+// mix scrambles 64 bits. It is SplitMix64's finalizer (Steele, Lea and Flood 2014).
 func mix(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
@@ -45,10 +45,10 @@ func fold(h, w uint64) uint64 {
 }
 
 // Key identifies a random draw. The result of the draw depends only on the run's seed and the key. Build a key from
-// values that stay the same when a fault elsewhere is removed: names, attempts, terms, contents, or, for an action at
-// regular intervals, the sender's own time. Do not use a count of earlier messages: one message more or less would
-// change all later draws. Equal keys give equal draws, so a message that is sent again takes the same time unless its
-// key contains the time.
+// values that stay the same when a fault elsewhere is removed: names, attempts, terms, contents, or, for an action that
+// is repeated at regular intervals, the sender's own time. Do not use a count of earlier messages: one message more or
+// less would change all later draws. Equal keys give equal draws, so a message that is sent again takes the same time
+// unless its key includes the time.
 type Key uint64
 
 // Word adds a number to the key. It mixes the key first, so that small numbers cannot cancel each other out.
@@ -58,7 +58,7 @@ func (k Key) Word(w uint64) Key { return Key(fold(mix(uint64(k)), w)) }
 func (k Key) Text(s string) Key { return Key(hashString(mix(uint64(k)), s)) }
 
 // A Stream is a named source of random bits (SplitMix64). Its state is derived from the run's seed and its name, so
-// reading one stream does not affect another.
+// reading one stream does not affect any other.
 type Stream struct{ state uint64 }
 
 func newStream(seed uint64, name string) Stream {

@@ -98,8 +98,8 @@ func AppendArray(b []byte, n int) []byte {
 	return append(b, '\r', '\n')
 }
 
-// AppendLine appends a RESP value of one line. kind is '+' for a status and '-' for an error. Like Redis, it replaces
-// line breaks in s with spaces.
+// AppendLine appends a one-line RESP value. kind is '+' for a status and '-' for an error. Like Redis, it replaces line
+// breaks in s with spaces.
 func AppendLine(b []byte, kind byte, s string) []byte {
 	b = append(b, kind)
 	for i := 0; i < len(s); i++ {

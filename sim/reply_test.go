@@ -73,8 +73,8 @@ func TestOnlyAnAnswerSaysAnything(t *testing.T) {
 	}
 }
 
-// TestRepliesKeepTheirMemory: if a client alternates between requests to one server and requests to several, its memory
-// use does not grow.
+// TestRepliesKeepTheirMemory checks that a client's memory use does not grow if it alternates between requests to one
+// server and requests to several.
 func TestRepliesKeepTheirMemory(t *testing.T) {
 	l := newLab(t)
 	requests := []Request{to("s-1", "A"), to("s-2", "B"), to("s-1", "C"), to("s-2", "D")}

@@ -8,8 +8,8 @@ import (
 // When a client continues after a pause, both replies and timeouts may be waiting for it. A real client may see either
 // of them first. For example, suppose that SIGSTOP stops a client that has a reply in its buffer, and the client's read
 // deadline passes. When the client continues, CPython reads the reply, and a Go program reads it about half of the
-// time. So the order is drawn at random, once for each connection. The bytes of a connection stay in order. The draw
-// uses the random key of the first reply that waits on the connection, so a fault elsewhere does not change the result.
+// time. So the order is drawn at random, once for each connection. The bytes on a connection stay in order. The draw
+// uses the random key of the first reply waiting on the connection, so a fault elsewhere does not change the result.
 
 // sortHeld sorts the events that a client finds after a pause into three groups: events on some connections, the
 // client's timers, and events on the other connections. Random draws decide which connections belong to the first
@@ -53,8 +53,8 @@ func place(who actor, all []found) uint64 {
 	return mix(all[i].key^resumeDraw) % 2 * 2
 }
 
-// resumeDraw is mixed into the keys of the random draws that place makes, so that they are independent of the draws of
-// delays.
+// resumeDraw is mixed into the keys of the random draws that place makes, so that they are independent of the delay
+// draws.
 const resumeDraw = 0x726573756d65
 
 // readInTurn sorts the events that an [EventLoop] finds after a pause into the order in which the event loop handles
@@ -80,7 +80,7 @@ func (p *Process) readInTurn() {
 }
 
 // incoming returns the client connection, or the link from another server, through which an event delivers something to
-// a server. It returns nil if the event delivers nothing.
+// a server. It returns nil if the event does not deliver anything.
 func incoming(who actor) any {
 	switch m := who.(type) {
 	case *peerMessage:
@@ -108,7 +108,7 @@ func connOf(who actor) *conn {
 }
 
 // InTurn sorts a list so that elements with the same owner are adjacent. Owners stay in the order in which they first
-// occur. The callback returns the owner of an element. An element whose owner is nil keeps its position.
+// occur. The callback returns an element's owner. An element with a nil owner keeps its position.
 func InTurn[T any](list []T, of func(T) any) {
 	if len(list) < 3 {
 		return
@@ -140,7 +140,7 @@ type placed[T any] struct {
 }
 
 // arrived returns the connection on which an event delivers something to a client, and the random key of what is
-// delivered. If the event delivers nothing, the connection is nil.
+// delivered. If the event does not deliver anything, the connection is nil.
 func arrived(who actor) (c *conn, key uint64) {
 	switch m := who.(type) {
 	case *message:

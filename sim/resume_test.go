@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// afterPause runs a client that is paused from 1 ms until 100 ms. During the pause, the replies to two requests arrive,
+// afterPause runs a client that is paused from 1 ms to 100 ms. During the pause, the replies to two requests arrive,
 // the requests time out, and a push arrives. afterPause returns what the client sees when it continues, in order.
 func afterPause(t *testing.T, seed uint64, other func(l *lab)) []string {
 	l := &lab{World: New(seed, Options{Delay: Delay{ms, 3 * ms}}), t: t}
@@ -58,7 +58,7 @@ func (p *pusher) Serve(r *Incoming) {
 
 // TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst checks what a client sees first after a pause during which
 // replies arrive and requests time out. For each connection, the seed decides whether the client sees the replies or
-// the timeouts first. The bytes of a connection stay in order, and a fault elsewhere does not change the outcome.
+// the timeouts first. A connection's bytes stay in order, and a fault elsewhere does not change the outcome.
 func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(400) {
@@ -86,8 +86,8 @@ func TestAClientThatContinuesSeesAnswersOrItsTimeOutsFirst(t *testing.T) {
 	}
 }
 
-// TestAClientPausedAsItTakesAnAnswerDoesNothingMore checks that if a client is paused while it handles an answer, its
-// next request, sleep or point waits until the pause ends.
+// TestAClientPausedAsItTakesAnAnswerDoesNothingMore checks that if a client is paused while it is handling an answer,
+// its next request, sleep or point waits until the pause is over.
 func TestAClientPausedAsItTakesAnAnswerDoesNothingMore(t *testing.T) {
 	for name, next := range map[string]func(env Env){
 		"a request": func(env Env) { env.Call(50*ms, nil, to("s-1", "NEXT")) },

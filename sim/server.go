@@ -11,18 +11,18 @@ import (
 type Server interface {
 	// Start begins a new life of the process. It is called at the start of the run and again after each stop.
 	Start(h Host)
-	// Serve handles a request that has arrived. The server may reply immediately or later. r stays valid until the
-	// reply or until the process stops.
+	// Serve handles a request. The server may reply immediately or later. r stays valid until the reply or until the
+	// process stops.
 	Serve(r *Incoming)
 	// Wake is called when a timer set with Host.WakeAtWall or Host.WakeAfter expires. If the process is paused at that
-	// time, the call is made when the pause ends.
+	// time, Wake is called when the pause ends.
 	Wake(tag uint64)
-	// ClockChanged is called when the wall clock has jumped, or when the rate of the clocks has changed. All timers set
-	// with WakeAtWall are canceled.
+	// ClockChanged is called when the wall clock has jumped, or when the clock rate has changed. All timers set with
+	// WakeAtWall are canceled.
 	ClockChanged()
 	// Fault is called when a fault that the server implements itself, such as SlowFsync, begins or ends.
 	Fault(f ServerFault)
-	// Stop ends the current life of the process. No method is called until the next Start. Unanswered requests get no
+	// Stop ends the process's current life. No method is called until the next Start. Unanswered requests do not get a
 	// reply.
 	Stop(how Stop)
 }
@@ -30,8 +30,8 @@ type Server interface {
 // Peer is a server that can receive messages from other servers.
 type Peer interface {
 	Server
-	// Receive handles a message body that another server has sent with Host.Send. Like Serve, it is never called while
-	// the process is paused or down.
+	// Receive handles a message body sent by another server with Host.Send. Like Serve, it is never called while the
+	// process is paused or down.
 	Receive(from ProcessID, body any)
 }
 
@@ -50,30 +50,30 @@ type EventLoop interface{ EventLoop() }
 
 // Closer is a server that keeps state for each connection. It is notified when a client has closed a connection or has
 // crashed. The notification arrives after one network delay, in order with the requests on the connection. The server
-// is not notified if it has closed the connection itself.
+// is not notified of connections that it has closed itself.
 type Closer interface {
 	Closed(connID uint64)
 }
 
-// PipeCloser is like [Closer], but is notified only about pipes. It is for servers that keep state for the connections
-// of pipes, but not for the connections of tasks.
+// PipeCloser is like [Closer], but is notified only about pipes. It is for servers that keep state for pipe
+// connections, but not for task connections.
 type PipeCloser interface {
 	PipeClosed(connID uint64)
 }
 
 // Pauser controls a program on the host that must stop and continue together with its process. The program belongs to a
-// server or is the Outside of a client. Pause and Resume are called alternately, starting with Pause, even while the
-// process is down.
+// server or is a client's Outside. Pause and Resume are called alternately, starting with Pause, even while the process
+// is down.
 type Pauser interface {
 	// Pause stops the program. If pauses are nested, it is called only when the first pause begins.
 	Pause()
 	// Resume lets the program continue. If pauses are nested, it is called only when the last pause ends. It is called
-	// before the events that were held back are handled.
+	// before the held-back events are handled.
 	Resume()
 }
 
-// Rated is a Host that knows the rate of its clocks. Servers use it if they implement their own clocks, which must run
-// at the same rate.
+// Rated is a Host that knows its clock rate. Servers use it if they implement their own clocks, which must run at the
+// same rate.
 type Rated interface {
 	// Rate returns the rate error of the process's clocks in parts per million; negative means slow.
 	Rate() (ppm int64)
@@ -88,8 +88,8 @@ const (
 	LoseAllState                 // everything is lost, because the disk is lost too or there is none
 )
 
-// Loss returns the reason why data was lost when a server stopped in the given way. persists says whether the server
-// stores anything on disk.
+// Loss returns the reason for losing data when a server stops in the given way. persists says whether the server stores
+// anything on disk.
 func (s Stop) Loss(persists bool) history.Why {
 	switch {
 	case !persists:
@@ -109,8 +109,7 @@ type ServerFault struct {
 	Key   history.Lock  // RemoveKeys: the key; empty: all keys
 	Why   history.Why   // RemoveKeys: the reason to put into the history
 
-	// Pause identifies a client pause (ClientPause), because several client pauses can be active at once. A crash ends
-	// all of them.
+	// Pause identifies a client pause (ClientPause), because several can be active at once. A crash ends all of them.
 	Pause *history.Fault
 }
 
@@ -119,8 +118,8 @@ type ServerFault struct {
 const SlowFsync = "slow-fsync"
 
 // FailOver is a fault that makes the server named by ServerFault.To the master of its group. A Sentinel that gets this
-// fault orders the failover as soon as it can. A server that gets it becomes the master if it is To; otherwise it
-// follows To.
+// fault orders the failover as soon as it can. Any other server becomes the master if it is To, and otherwise follows
+// To.
 const FailOver = "fail-over"
 
 // ExpireSession is a fault that ends the sessions or leases of the client named by ServerFault.To, as if the client had
@@ -142,22 +141,22 @@ type Host interface {
 	Wall() int64
 	// Monotonic reads the monotonic clock.
 	Monotonic() time.Duration
-	// WakeAtWall calls Wake(tag) once the wall clock has reached the given time (in ns since the Unix epoch). If the
-	// clock has already reached it, the call is made immediately.
+	// WakeAtWall calls Wake(tag) once the wall clock has reached the given time (in ns since the Unix epoch), or
+	// immediately if it already has.
 	WakeAtWall(at int64, tag uint64)
 	// WakeAfter calls Wake(tag) once d has passed on the monotonic clock.
 	WakeAfter(d time.Duration, tag uint64)
 	// Rand returns 64 random bits for the given purpose. key distinguishes draws for the same purpose.
 	Rand(purpose string, key Key) uint64
 	// Due returns the true time at which d will have passed if the clock is accurate from now on. It must be used only
-	// for records in the history.
+	// for history records.
 	Due(d time.Duration) history.Time
 	// Record adds an event to the history. It sets Index, Time and Process.
 	Record(e history.Event)
 	// Send sends body to another server, which must be a Peer. Messages between two servers arrive in order, wait while
 	// the link is cut, and are lost if the receiver dies before they arrive. The body must not be changed after the
-	// call. phase is the purpose of the message, and key identifies it among the messages of that phase. The message's
-	// delay depends only on the two servers, the phase and the key.
+	// call. phase is the message's purpose, and key identifies it among the messages of that phase. The message's delay
+	// depends only on the two servers, the phase and the key.
 	Send(to ProcessID, phase string, key Key, body any)
 	// Push sends a copy of b to the client at the other end of a connection, in order with the replies on it. key
 	// identifies the content and determines the delay.
@@ -171,26 +170,25 @@ type Host interface {
 // Incoming is a request as the server sees it.
 type Incoming struct {
 	Client  history.Process
-	ConnID  uint64 // number of the connection, never reused within a run
+	ConnID  uint64 // the connection's number, never reused within a run
 	Attempt history.Attempt
-	Phase   string   // purpose of the request, as stated by its client
+	Phase   string   // the request's purpose, as stated by its client
 	Args    []string // Args[0] is the command; valid until the reply
 	left    history.Time
 	answer  func(reply []byte)
 }
 
-// Left returns the true time at which a request of a [Pipe] left its client, or 0 for other requests. It must be used
-// only for records in the history.
+// Left returns the true time at which a [Pipe] request left its client, or 0 for other requests. It must be used only
+// for history records.
 func (r *Incoming) Left() history.Time { return r.left }
 
-// NewIncoming returns a request. Its answer is passed to reply. A nil answer means that the connection was closed
-// without a reply.
+// NewIncoming returns a request, whose answer will be passed to reply. A nil answer means that the connection was
+// closed without a reply.
 func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string,
 	reply func([]byte)) *Incoming {
 	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}
 }
 
-// serve passes a request to the process's server.
 func (p *Process) serve(r *Incoming) {
 	if f := p.w.opts.Asked; f != nil {
 		f(p.id, r)
@@ -206,6 +204,6 @@ func (r *Incoming) Reply(b []byte) {
 	}
 }
 
-// Drop closes the connection without replying to the request. The client learns that the connection has ended. A later
-// call to Reply has no effect.
+// Drop closes the connection without replying to the request. The client is notified that the connection has ended. A
+// later call to Reply has no effect.
 func (r *Incoming) Drop() { r.Reply(nil) }

@@ -64,7 +64,7 @@ func TestElapseIsFloorAndUnelapseItsLeastInverse(t *testing.T) {
 	}
 }
 
-// TestTrueTimeIsTheFirstMatchingInstant compares trueTime with the result of reading the clock at every instant.
+// TestTrueTimeIsTheFirstMatchingInstant compares trueTime with what the clock shows at every instant.
 func TestTrueTimeIsTheFirstMatchingInstant(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -27,7 +27,7 @@ type task struct {
 	turns   turns
 }
 
-// pendingCall is the state of a Call while its task waits for replies.
+// pendingCall is the state of a Call while its task is waiting for replies.
 type pendingCall struct {
 	number  uint64 // number of the call; replies to earlier calls are dropped
 	open    bool   // true while the call waits for replies
@@ -69,7 +69,7 @@ func (t *task) act(wait uint64) {
 	t.resume()
 }
 
-// early reports whether the current timer event fires too early. This happens if the event was scheduled before the
+// early reports whether the current timer event is firing too early. This happens if the event was scheduled before the
 // clock's rate changed. In that case, rearm has already scheduled a later event.
 func (t *task) early() bool {
 	return t.timed && !t.woken && t.p.clock.monotonic(t.p.w.now) < t.dueMono
@@ -104,7 +104,7 @@ func (t *task) alive() {
 	}
 }
 
-// proceed parks the task if its process was paused while the task was running. It returns when the pause has ended.
+// proceed parks the task if its process was paused while the task was running. It returns once the pause is over.
 func (t *task) proceed() {
 	t.alive()
 	if t.p.paused > 0 {
@@ -113,7 +113,7 @@ func (t *task) proceed() {
 	}
 }
 
-// sleepFor schedules the timeout of the current wait. If d is Forever, the wait has no timeout.
+// sleepFor schedules the current wait's timeout. If d is Forever, the wait has no timeout.
 func (t *task) sleepFor(d time.Duration) {
 	if d == Forever {
 		t.woken = false
@@ -185,7 +185,7 @@ func (t *task) Point(point Point) {
 	t.proceed()
 }
 
-// pass records that the process passes a point, and injects the faults that wait for it.
+// pass records that the process is passing a point, and injects the faults that have been waiting for that.
 func (p *Process) pass(point Point) {
 	w := p.w
 	c := p.count(point, w.watch != nil)
@@ -203,8 +203,8 @@ func (p *Process) pass(point Point) {
 	}
 }
 
-// count returns the counter for a point. If there is no counter yet, it creates one if wanted is true, and returns nil
-// otherwise.
+// count returns the counter for a point. If there is none yet, it creates one if wanted is true, and otherwise returns
+// nil.
 func (p *Process) count(point Point, wanted bool) *pointCount {
 	for i := range p.points {
 		if p.points[i].point == point {
@@ -228,7 +228,7 @@ func (t *task) RecordGrant(e history.Event, g Grant) {
 	t.p.w.RecordGrant(t.p.id, e, g)
 }
 
-// Signal wakes the tasks that sleep on it. Once raised, a signal stays raised. The zero Signal is ready to use.
+// Signal wakes the tasks that are sleeping on it. Once raised, a signal stays raised. The zero Signal is ready to use.
 type Signal struct {
 	raised  bool
 	waiting []waiter

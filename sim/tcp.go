@@ -2,22 +2,22 @@ package sim
 
 import "time"
 
-// This file models how TCP handles lost segments, with the default timings of Linux (ip-sysctl, tcp(7)). In this model,
-// a segment is lost if it reaches a host that is off, or if it belongs to a handshake and the link is cut. All other
-// bytes are held back while a link is cut and sent when the cut heals.
+// This file models how TCP handles lost segments, with Linux's default timings (ip-sysctl, tcp(7)). In this model, a
+// segment is lost if it reaches a host that is off, or if it belongs to a handshake and the link is cut. All other
+// bytes are held back while a link is cut, and are sent when the cut heals.
 const (
-	// An unanswered SYN is sent again after 1 s. Each further wait is twice as long as the previous one: the SYN is
-	// sent again 1, 3, 7, 15, 31 and 63 s after the first SYN (tcp_syn_retries = 6). The attempt fails after 127 s.
+	// An unanswered SYN is sent again after 1 s. Each wait is twice as long as the one before: the SYN is resent 1, 3,
+	// 7, 15, 31 and 63 s after the first one (tcp_syn_retries = 6). The attempt fails after 127 s.
 	synWait    = time.Second
 	synRetries = 6
 	// Unacknowledged data is sent again after 200 ms (TCP_RTO_MIN applies, because the round trip is much faster). Each
-	// further wait is twice as long as the previous one, up to two minutes. The connection breaks when the data would
-	// be sent again for the 16th time (tcp_retries2 = 15).
+	// wait is twice as long as the one before, up to two minutes. The connection breaks when the data would be resent
+	// for the 16th time (tcp_retries2 = 15).
 	dataWait        = 200 * time.Millisecond
 	longestDataWait = 2 * time.Minute
 	dataRetries     = 15
-	// An idle connection is probed every 15 s, and breaks when nine probes are not answered. These are the settings of
-	// Go's net.Dialer.
+	// An idle connection is probed every 15 s, and breaks after nine unanswered probes. These are the settings of Go's
+	// net.Dialer.
 	probeWait = 15 * time.Second
 	probes    = 9
 )
@@ -48,8 +48,8 @@ func (m *handshake) begin() {
 	m.travel(m.c.up, &m.c.lastUp)
 }
 
-// travel sends a segment of the handshake over a link. If the link is cut, the segment is lost. last is the arrival
-// time of the last segment on the link.
+// travel sends a handshake segment over a link. If the link is cut, the segment is lost. last is when the last segment
+// on the link arrives.
 func (m *handshake) travel(l *link, last *Time) {
 	if l.cuts > 0 {
 		m.lose()
@@ -100,8 +100,8 @@ func (m *handshake) end(s Status) {
 	c.pipe.end.Opened(s)
 }
 
-// resend schedules the retry of a request that was sent to a host that is off. If the connection is not open yet, the
-// lost segment was its SYN, so the waiting times of a SYN apply.
+// resend schedules the retry of a request that was sent to a host that is off. If the connection is not open yet, it
+// was the SYN that was lost, so the waiting times for a SYN apply.
 func (m *message) resend() {
 	wait := dataWait
 	if m.c.life == 0 {
@@ -137,7 +137,7 @@ func (r *resent) act(uint64) {
 	m.act(0)
 }
 
-// forgotten reports whether the task no longer waits for the reply to a request.
+// forgotten reports whether the task is no longer waiting for the reply to a request.
 func (m *message) forgotten() bool {
 	return m.t != nil && (m.t.done || !m.t.call.open || m.call != m.t.call.number)
 }

@@ -7,14 +7,14 @@ import "time"
 type Moment struct {
 	Kind    MomentKind
 	At      Time
-	Process ProcessID // the process to which the moment belongs
+	Process ProcessID // the process that the moment belongs to
 	Point   Point     // for Passes: the point
 	Pass    int       // for Passes: how many times the process has passed the point, counted from 1
 	To      ProcessID // for Sends: the receiver
-	Number  int       // for Sends: number of the message on its link, counted from 1
-	// Early is used for the kinds Acts and Sends. It means that the moment results from an event that was scheduled
-	// before the watch began. If a fault for the same instant is scheduled later, it takes effect after that event, and
-	// before all other events of the instant.
+	Number  int       // for Sends: the message's number on its link, counted from 1
+	// Early applies to Acts and Sends. It means that the moment results from an event that was scheduled before the
+	// watch began. A fault that is scheduled later, for the same instant, takes effect after that event and before all
+	// other events at that instant.
 	Early bool
 }
 
@@ -26,19 +26,19 @@ const (
 	Acts    MomentKind = iota + 1
 	Passes             // a client passes a named point
 	Sends              // a message is sent: a request, a reply, or a message between servers
-	Settles            // a part of what a server has written becomes durable because time has passed
+	Settles            // part of what a server has written becomes durable because time has passed
 )
 
-// Settler is a server whose writes become durable merely because time passes, without an event. Each such write changes
-// what a power loss would destroy.
+// Settler is a server whose writes can become durable without an event, simply because time passes. Each such write
+// changes what a power loss would destroy.
 type Settler interface {
 	// Settled returns the times at which writes have become durable since the server's last event, up to now. All times
 	// are on the server's monotonic clock.
 	Settled(now time.Duration) []time.Duration
 }
 
-// Watch calls f for every moment of the run from now on, before the moment takes effect. The moment at which a write
-// becomes durable is reported late: at the server's next event or at the end of the watch. Watch(nil) ends the watch. A
+// Watch calls f for every moment in the run from now on, before the moment takes effect. The moment at which a write
+// becomes durable is reported late: at the server's next event or when the watch ends. Watch(nil) ends the watch. A
 // watch does not change the run.
 func (w *World) Watch(f func(Moment)) {
 	if f == nil && w.watch != nil {

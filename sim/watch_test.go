@@ -50,7 +50,7 @@ func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l.want(l.log, "0s c acts early", "0s c sends s-1 1 early", "9ms s-1 acts", "9ms s-1 sends c 1", "10ms c acts")
 }
 
-// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers checks the order that Moment.Early documents.
+// TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers checks the order documented in Moment.Early.
 func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) {
 	l := newLab(t)
 	l.AddClient("late", Time(ms), func(env Env) { l.say("late begins") })
@@ -68,7 +68,7 @@ func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) 
 	l.want(l.log, "1ms late early true", "1ms late begins", "1ms strike", "1ms c early false", "1ms c goes on")
 }
 
-// settling is a server whose writes become durable one by one, 10 ms apart.
+// settling is a server whose writes become durable one at a time, 10 ms apart.
 type settling struct {
 	echo
 	report time.Duration

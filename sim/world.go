@@ -15,31 +15,31 @@ type Options struct {
 	Delay Delay // delay of messages in each direction, unless Links sets another
 	Tail  Tail  // which share of messages is slow, and how slow
 	Links []LinkDelay
-	// Onlooker, if set, is called for each message that a server sends without a request. It must not change the world.
+	// Onlooker, if set, is called for each message that a server sends unprompted. It must not change the world.
 	Onlooker func(Sent)
-	// Asked, if set, is called for each request that a server is about to serve. It must not change the world, and must
-	// not keep the request.
+	// Asked, if set, is called for each request that a server is about to serve. It must not change the world or keep
+	// the request.
 	Asked func(server ProcessID, r *Incoming)
-	// Command, if set, returns the name of a request's command, given the request's arguments. The name is used in a
-	// Passage. If there are inspectors, Command is called for each request, in the order in which the requests depart.
-	// If Command is nil, the name is the first argument.
+	// Command, if set, returns the name of a request's command, given its arguments. The name is used in a Passage. If
+	// there are inspectors, Command is called for each request, in the order in which they are sent. If Command is nil,
+	// the name is the first argument.
 	Command func(args []string) string
-	// Stacks, if set, provides the coroutines on which tasks run.
+	// Stacks, if set, provides the coroutines that tasks run on.
 	Stacks *Stacks
 	// Nameless must be set if the clients use random values that do not depend on the seed. The digest then depends
-	// only on which values and texts are equal, and not on their contents.
+	// only on which values and strings are equal, not on their contents.
 	Nameless bool
 	// Wall is the time that every wall clock shows at the start, in ns since the Unix epoch; 0 means Epoch.
 	Wall int64
-	// Endless means that the run may go on indefinitely. The total number of events is then not limited, and data that
-	// is no longer needed is freed. Delays depend on the number of messages sent, so the run cannot be repeated.
+	// Endless lets the run go on indefinitely. The total number of events is then not limited, and data that is no
+	// longer needed is freed. Delays depend on the number of messages sent, so the run cannot be reproduced.
 	Endless bool
 	// Keep, if set, is called for each event before it is recorded. It may change the event, and reports whether to
-	// record it. It must not reject any event of a client.
+	// record it. It must not reject clients' events.
 	Keep func(e *history.Event) bool
 }
 
-// Tail describes the slow messages of a network: of every million messages, PPM have the delay Delay instead of the
+// Tail describes a network's slow messages: out of every million messages, PPM are delayed by Delay instead of the
 // link's delay.
 type Tail struct {
 	PPM   int64 // number of slow messages in a million
@@ -62,17 +62,17 @@ type LinkDelay struct {
 }
 
 // eventLimit is the maximum number of events in a run; ordinary runs have a few thousand. instantLimit is the maximum
-// number of events at one instant; ordinary instants have a few dozen. Exceeding a limit fails the run.
+// number of events at one instant; ordinary instants have a few dozen. A run that exceeds either limit fails.
 const (
 	eventLimit   = 5_000_000
 	instantLimit = 200_000
 )
 
-// errEndless reports that a run exceeds eventLimit or instantLimit.
+// errEndless reports that a run has exceeded eventLimit or instantLimit.
 var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: " +
 	"make the run shorter or its periods longer, or look for a client that loops without sleeping")
 
-// World is one simulated run. Reset makes it ready for the next run and keeps allocated memory. It is not safe for
+// World is one simulated run. Reset makes it ready for the next run and reuses its memory. It is not safe for
 // concurrent use.
 type World struct {
 	seed     uint64
@@ -101,8 +101,8 @@ type World struct {
 	early    uint64 // number of the last event that was scheduled before the watch began
 }
 
-// pendingDeadline is the end of a lease on a process's clock. It can be converted to true time only at the end of the
-// run, when all jumps and drifts of the clock are known.
+// pendingDeadline is the end of a lease by a process's clock. It cannot be converted to true time until the end of the
+// run, when all of the clock's jumps and drifts are known.
 type pendingDeadline struct {
 	event int
 	proc  *Process
@@ -160,16 +160,16 @@ func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
 	w.schedule(at, p.main, p.main.wait)
 }
 
-// AddSuccessor adds a client that runs on the machine of an earlier client. It inherits the clocks of that machine,
-// with their past jumps and drifts.
+// AddSuccessor adds a client that runs on an earlier client's machine. It inherits that machine's clocks, with their
+// past jumps and drifts.
 func (w *World) AddSuccessor(id, of ProcessID, at Time, main func(Env)) {
 	w.AddClient(id, at, main)
 	p := w.process(id)
 	p.clock.segments = append(p.clock.segments[:0], w.process(of).clock.segments...)
 }
 
-// BeginAgain stops everything that a client does and closes the client's connections. It does not record this. Then it
-// starts a new main task at the given true time.
+// BeginAgain stops everything that a client is doing and closes its connections, without recording this. It then starts
+// a new main task at the given true time.
 func (w *World) BeginAgain(id ProcessID, at Time, main func(Env)) {
 	p := w.process(id)
 	p.stopTasks()
@@ -196,7 +196,7 @@ func (w *World) add(id ProcessID) *Process {
 	return p
 }
 
-// Seed returns the seed of the run.
+// Seed returns the run's seed.
 func (w *World) Seed() uint64 { return w.seed }
 
 // Now returns the true time. Code inside the simulation must not see it.
@@ -214,19 +214,20 @@ func (w *World) Events() int { return w.events }
 // Digest returns the hash of everything that has happened so far.
 func (w *World) Digest() Digest { return w.digest }
 
-// SoFar returns the history recorded so far. It must not be changed, and is valid until the next event of the world.
+// SoFar returns the history recorded so far. It must not be changed, and is valid until the world's next event.
 func (w *World) SoFar() []history.Event { return w.hist.Events }
 
-// OnTail sets a function that is called, until the end of the run, when a message with a tail delay is sent (see Tail).
+// OnTail sets a function to be called, until the end of the run, whenever a message with a tail delay is sent (see
+// Tail).
 func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
-// Err returns the first failure of client or server code, with its stack. This failure has stopped the run.
+// Err returns the first failure in client or server code, with its stack. That failure stopped the run.
 func (w *World) Err() error { return w.err }
 
 // Stream returns the random stream with the given name for this run.
 func (w *World) Stream(name string) *Stream { return NewStream(w.seed, name) }
 
-// At calls f at the given true time, or as soon as possible if that time has passed.
+// At calls f at the given true time, or as soon as possible if that time has already passed.
 func (w *World) At(at Time, f func()) { w.schedule(max(at, w.now), callback(f), 0) }
 
 type callback func()
@@ -249,8 +250,8 @@ func (w *World) Next() (at Time, ok bool) {
 // Step executes the next event.
 func (w *World) Step() { w.StepLate(0) }
 
-// StepLate executes the next event at its due time or at the given time, whichever is later. A process can tell from
-// its clocks that an event is late.
+// StepLate executes the next event at its due time or at now, whichever is later. A process can tell from its clocks
+// that an event is late.
 func (w *World) StepLate(now Time) {
 	var e event
 	w.queue.pop(&e)
@@ -267,8 +268,8 @@ func (w *World) StepLate(now Time) {
 	e.who.act(e.arg)
 }
 
-// Advance moves true time forward to the given time, which must not be later than the next event. Code that is not a
-// task can then act at that time.
+// Advance advances true time to the given time, which must not be later than the next event. Code that is not a task
+// can then act at that time.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
 		panic("sim: time must not skip an event or go back")
@@ -279,8 +280,8 @@ func (w *World) Advance(at Time) {
 	}
 }
 
-// Run executes events until done returns true (if done is not nil), until no event is left, or until the next event is
-// later than limit. It reports whether it stopped because of the limit.
+// Run executes events until done returns true (if done is not nil), until there are no events left, or until the next
+// event is later than limit. It reports whether it stopped because of the limit.
 func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	for {
 		at, ok := w.Next()
@@ -296,7 +297,7 @@ func (w *World) Run(limit Time, done func() bool) (limited bool) {
 }
 
 // Busy reports whether a client still has work to do, or a message between a client and a server is in flight. Messages
-// between servers do not count, nor do messages that a cut holds back.
+// between servers do not count, and neither do messages held back by a cut.
 func (w *World) Busy() bool {
 	if w.net.underWay > 0 {
 		return true
@@ -312,7 +313,7 @@ func (w *World) Busy() bool {
 // Sent returns how many messages one process has sent to another so far.
 func (w *World) Sent(from, to ProcessID) int { return w.link(from, to).sent }
 
-// Finish ends the run. It stops everything that is still running, converts the ends of all leases to true time, and
+// Finish ends the run. It stops everything that is still running, converts all lease end times to true time, and
 // returns the history, which stays valid until Reset.
 func (w *World) Finish() *history.History {
 	w.kill()
@@ -338,7 +339,7 @@ func (w *World) Finish() *history.History {
 }
 
 // crash returns the time at which process p crashed after the event with the given index, or history.Never if it did
-// not crash. A process that has crashed receives no notifications.
+// not crash. A crashed process does not receive notifications.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
 		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {
@@ -351,7 +352,7 @@ func (w *World) crash(p ProcessID, after int) Time {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) { w.record(p, &e) }
 
-// record adds a copy of e to the history. Keep gets a pointer to that copy, because e would escape to the heap if Keep
+// record adds a copy of e to the history. Keep gets a pointer to the copy, because e would escape to the heap if Keep
 // got a pointer to e itself.
 func (w *World) record(p ProcessID, e *history.Event) {
 	at := len(w.hist.Events)
@@ -365,7 +366,7 @@ func (w *World) record(p ProcessID, e *history.Event) {
 	w.digestRecord(kept)
 }
 
-// RecordGrant adds an acquire or extend event with outcome ok on behalf of a client. The lease ends on a clock of the
+// RecordGrant adds a successful acquire or extend on behalf of a client. The lease ends by one of the clocks of the
 // client's process.
 func (w *World) RecordGrant(id ProcessID, e history.Event, g Grant) {
 	e.Grant = &history.Grant{Since: g.Since.at, Granted: g.Granted.at, Counted: g.Counted}

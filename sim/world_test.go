@@ -35,7 +35,7 @@ func (e *echo) note(s string) {
 	e.got = append(e.got, fmt.Sprintf("%v %s", e.w.Now().Duration(), s))
 }
 
-// lab is a world with fixed delays of 1 ms and the echo servers s-1 and s-2. Tests add the clients.
+// lab is a world with fixed 1 ms delays and the echo servers s-1 and s-2. Tests add the clients.
 type lab struct {
 	*World
 	t       *testing.T
@@ -167,7 +167,7 @@ func TestCrashAtAPointEndsAllTasksAtOnce(t *testing.T) {
 			if recover() == nil {
 				l.say("not reached: the crash unwinds")
 			}
-			// The client recovers from the panic of the crash, but this record must have no effect.
+			// The client recovers from the crash's panic, but this record must not have any effect.
 			env.Record(history.Event{F: history.Release})
 		}()
 		env.Point(Acquired)
@@ -255,7 +255,7 @@ func TestBreakExecutesTheRequestAndLosesTheReply(t *testing.T) {
 func TestRequestsToAServerThatIsDown(t *testing.T) {
 	for _, c := range []struct {
 		how Stop
-		// statuses of a request while the server is down, and of a request on the same connection after the restart
+		// the statuses of a request while the server is down, and of a request on the same connection after the restart
 		down, again Status
 	}{
 		{ShutDown, Refused, Answered}, // the server closed the connection, so the client opens a new one

@@ -19,9 +19,9 @@ type token struct {
 	asked, ok int64
 }
 
-// tokensOf lists the grants of a lock that have a token, in the order in which their acquires returned. If sure is
-// true, the field asked of each element is the earliest possible time of the request, and ok is the latest possible
-// time of the return. If sure is false, asked is the latest possible time, and ok the earliest.
+// tokensOf lists a lock's grants that have a token, in the order in which their acquires returned. If sure is true,
+// each element's asked is the earliest possible time of the request, and ok is the latest possible time of the return.
+// If sure is false, asked is the latest possible time, and ok the earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -42,8 +42,8 @@ func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	return all
 }
 
-// highest remembers the grant with the highest token added so far. It also remembers the grant with the highest token
-// of any other process.
+// highest remembers the grant with the highest token added so far, and the grant with the highest token from any other
+// process.
 type highest struct{ first, second *token }
 
 func (h *highest) add(x *token) {
@@ -59,8 +59,8 @@ func (h *highest) add(x *token) {
 }
 
 // wentBack finds a grant with a lower token than an earlier grant to another process. An earlier grant is one that had
-// already returned when this grant was requested. If sure is true, the order of the two grants is certain. Otherwise,
-// it is only possible.
+// already returned when this one was requested. If sure is true, the order of the two grants is certain. Otherwise, it
+// is only possible.
 func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
 	for i := range all {
@@ -82,7 +82,7 @@ func wentBack(all []token, sure bool) (a, b *token) {
 	return nil, nil
 }
 
-// TokensWentBack finds two grants of a lock where the later grant certainly has the lower token, whatever the true
+// TokensWentBack finds two of a lock's grants such that the later one certainly has the lower token, whatever the true
 // clock errors are. It returns nil if there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
@@ -103,10 +103,10 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// Effects explains why it is uncertain whether the resource accepted a request of a superseded holder, or whether an
+// Effects explains why it is uncertain whether the resource accepted a request from a superseded holder, or whether an
 // update was lost. It returns "" if this is certain. There are several possible reasons, because the resource orders
-// its records by its own clock. It may be uncertain which of two grants is the later one. If clients report their reads
-// and writes, the order of these may be uncertain too. It may also be uncertain what a client read after its record had
+// its records by its own clock. It may be uncertain which of two grants came later. If clients report their reads and
+// writes, the order of these may be uncertain too. It may also be uncertain what a client read after its record had
 // ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
 	if why := missing(t); why != "" {
@@ -137,15 +137,15 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// ask summarizes the grants of a lock that have taken effect so far: the latest times at which they may have been
-// requested, and the highest token.
+// ask summarizes a lock's grants that have taken effect so far: the latest times at which they may have been requested,
+// and the highest token.
 type ask struct {
 	asked lastTimes
 	token history.Token
 }
 
-// mayBeLater looks for a grant that took effect earlier and may be later than g, although this is not certain. It
-// returns the process of that grant, or "" if there is none.
+// mayBeLater looks for a grant that took effect before g and yet may be later than g, although this is not certain. It
+// returns that grant's process, or "" if there is none.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	other, latest := s.asked.ofOthers(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {
@@ -154,12 +154,12 @@ func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	return ""
 }
 
-// lastTimes stores the latest time added so far and its process. It also stores the latest time of any other process.
+// lastTimes stores the latest time added so far and its process, and the latest time from any other process.
 type lastTimes struct {
 	first, second moment
 }
 
-// moment is a time on the clock of a process. It is unset if the process is empty.
+// moment is a time on a process's clock. It is unset if the process is empty.
 type moment struct {
 	process history.Process
 	at      history.Time
@@ -178,7 +178,7 @@ func (l *lastTimes) add(p history.Process, at history.Time) {
 }
 
 // ofOthers returns the latest moment of any process except p. If there is none, it returns an empty process and a time
-// before all other times.
+// before all others.
 func (l *lastTimes) ofOthers(p history.Process) (history.Process, history.Time) {
 	m := l.first
 	if m.process == p {
@@ -203,7 +203,7 @@ func missing(t *trace.Trace) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	// the times of each lock: those that clients report and those that the resource reports
+	// each lock's times: those reported by clients and those reported by the resource
 	seen := make(map[history.Lock]*[2]lastTimes)
 	for _, e := range list {
 		own, other := 0, 1

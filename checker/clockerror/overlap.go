@@ -1,15 +1,15 @@
 // Package clockerror decides which laws are uncertain in a history that was recorded with inexact clocks. Each process
-// has its own clock, which differed from true time by at most Header.ErrorOf(process) in either direction. The events
-// of one process happened in the order in which they were recorded. The order of events of two processes is known if
+// has its own clock, which may have differed from true time by up to Header.ErrorOf(process) in either direction. Each
+// process's events happened in the order in which they were recorded. The order of two processes' events is known if
 // their times differ by more than the sum of both errors.
 //
-// The record of a process may end before the records of others (Header.Seen). What the process was doing at that time
-// may have continued, or may have ended at once. Nothing is known about what the process did later.
+// A process's record may end before the others do (Header.Seen). Whatever the process was doing at that time may have
+// continued, or may have ended at once. Nothing is known about what the process did later.
 //
 // A law is violated only if it is violated for all possible clock errors. It holds only if no possible clock errors
 // violate it.
 //
-// Goals: no verdict that other clock errors would reverse.
+// Goals: no verdict that different clock errors would reverse.
 //
 // Non-goals: the tightest possible answer. A question that cannot be decided in a few steps is undecided.
 package clockerror
@@ -29,14 +29,14 @@ import (
 // off returns the maximum difference between a process's clock and true time.
 func off(t *trace.Trace, p history.Process) history.Time { return t.History.Header.ErrorOf(p) }
 
-// interval is a period in the life of one process. Its endpoints are times, not positions in the history.
+// interval is a period in a process's life. Its endpoints are times, not positions in the history.
 type interval struct {
 	from, to int64
-	// the time until which the interval is known to have lasted; it is earlier than "to" if the record of the process
-	// ended earlier
+	// the time until which the interval is known to have lasted; earlier than "to" if the process's record ended
+	// earlier
 	seen int64
-	// the period in which the span was certainly in progress, if sure is set; otherwise, the period in which it may
-	// have been in progress
+	// the period in which the span was certainly in progress if sure is set, or in which it may have been in progress
+	// otherwise
 	begin, end int64
 	process    int32
 	shared     bool
@@ -80,7 +80,7 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 }
 
 // latest holds two of the intervals added so far: first has the latest end of all, and second has the latest end among
-// those of other processes.
+// the other processes' intervals.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {
@@ -103,7 +103,7 @@ func (l *latest) ofOthers(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two overlapping intervals of different processes. It considers only spans before index places in the
+// clash finds two overlapping intervals from different processes. It considers only spans before index places in the
 // list. If sure is true, the intervals and the overlap are certain. Otherwise they are only possible, and a single
 // common instant counts as an overlap.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
@@ -141,7 +141,7 @@ func exceeds(late, early int64, sure bool) bool {
 }
 
 // firstOf is like trace.Interval.First, but for inexact clocks. It returns the indexes i < j of two spans that clash
-// whatever the true clock errors are. It chooses the smallest possible j, and for this j the smallest i.
+// whatever the true clock errors are. It chooses the smallest possible j, and then the smallest i for this j.
 func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
 	all := intervalsOf(t, spans, sections, true)
 	within := func(places int) bool {
@@ -164,10 +164,10 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 }
 
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
-// trace.Interval.Crowds. The parameter most limits their number. With one permit, Certain examines pairs that clash
-// according to the recorded times, because a pair that certainly clashes is always among these. It examines no more
-// pairs than the limit, but always finds the first pair that certainly clashes. With several permits, it returns at
-// most one group for each last span.
+// trace.Interval.Crowds. most limits their number. With one permit, Certain examines pairs that clash according to the
+// recorded times, because any pair that certainly clashes is among these. It examines no more pairs than the limit, but
+// always finds the first pair that certainly clashes. With several permits, it returns at most one group for each last
+// span.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)
@@ -216,8 +216,8 @@ func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) 
 	return certain
 }
 
-// mayClash finds spans that possibly violate mutual exclusion, and returns two of them. found is false if there are
-// none. If a process had several spans, mayClash may also return spans that cannot violate it.
+// mayClash finds spans that may violate mutual exclusion, and returns two of them. found is false if there are none. If
+// a process had several spans, mayClash may also return spans that cannot violate it.
 func mayClash(t *trace.Trace, spans []trace.Span, sections bool) (a, b *interval, found bool) {
 	all := intervalsOf(t, spans, sections, false)
 	if t.Permits() == 1 {
@@ -249,7 +249,7 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// certainty determines which spans of a lock clash whatever the true clock errors are. Spans that all certainly clash
+// certainty determines which of a lock's spans clash whatever the true clock errors are. Spans that all certainly clash
 // with one another have an instant in common for any clock errors.
 type certainty struct {
 	trace *trace.Trace
@@ -275,7 +275,7 @@ func (c *certainty) clash(i, j int) bool {
 }
 
 // clashing returns the spans that clash with the span at index target. It examines only the spans at the indexes in
-// candidates, and returns indexes, too.
+// candidates, and also returns indexes.
 func (c *certainty) clashing(candidates []int, target int) (list []int) {
 	for _, i := range candidates {
 		if c.clash(i, target) {
@@ -299,7 +299,7 @@ func (c *certainty) crowd(candidates []int, n int) []int {
 	return nil
 }
 
-// clashOfOne reports whether two spans of the same process clash. Their order is known despite the clock errors.
+// clashOfOne reports whether two spans of the same process clash. Their order is known in spite of the clock errors.
 func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	if _, _, any := t.Interval.First(spans); !any {
 		return false
@@ -317,7 +317,7 @@ func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	return false
 }
 
-// overlap explains why it is uncertain whether the spans of a lock overlap. It returns "" if no two spans can overlap.
+// overlap explains why it is uncertain whether a lock's spans overlap. It returns "" if no two spans can overlap.
 func overlap(t *trace.Trace, what string, sections bool) string {
 	for n := range t.Locks {
 		l := &t.Locks[n]
@@ -347,8 +347,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown contains the explanations for a critical section (true) or a lease (false) that was in progress when the
-// record of its process ended.
+// unknown contains the explanations for a critical section (true) or a lease (false) that was in progress when its
+// process's record ended.
 var unknown = map[bool]string{
 	true: "%s was recorded until %v, and was inside a critical section then; " +
 		"it is not known whether it was still inside when %s entered at %v.",
@@ -360,8 +360,8 @@ func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process 
 	return t.Grants[spans[x.at].Grant].Process
 }
 
-// clockReason returns the last sentence of an explanation. It says that the clock errors of two processes leave the
-// order of their events unknown.
+// clockReason returns the last sentence of an explanation. It says that two processes' clock errors leave the order of
+// their events unknown.
 func clockReason(t *trace.Trace, p, q history.Process) string {
 	a, b := off(t, p), off(t, q)
 	if a == b {
@@ -371,8 +371,8 @@ func clockReason(t *trace.Trace, p, q history.Process) string {
 		p, a.Duration(), q, b.Duration())
 }
 
-// Windows explains why it is uncertain whether the windows of any lock overlap. It returns "" if an overlap is certain,
-// or if none is possible.
+// Windows explains why it is uncertain whether any lock's windows overlap. It returns "" if an overlap is certain, or
+// if none is possible.
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
 		return "The clocks were not exact: it is not known whether " + string(p) + " was paused when it should " +
@@ -391,8 +391,8 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	return overlap(t, "validity windows", false)
 }
 
-// Sections explains why it is uncertain whether the critical sections of any lock overlap. It returns "" if an overlap
-// is certain, or if none is possible.
+// Sections explains why it is uncertain whether any lock's critical sections overlap. It returns "" if an overlap is
+// certain, or if none is possible.
 func Sections(t *trace.Trace, violated bool, _ int) string {
 	if violated {
 		return ""

@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Records explains why it is uncertain who owned the key that a server's record changed. It returns "" if this is
-// certain. There are two reasons for uncertainty. First, if a key is a key of several servers at once, or if a replica
-// takes over, the owner of the key depends on the order of the servers' records. Second, whether a hold has ended
-// depends on the clock of its holder. If violated is true, a record has violated the law, and at is its index.
+// Records explains why it is uncertain who owned a key when a server recorded a change to it. It returns "" if this is
+// certain. There are two reasons for uncertainty. First, if several servers share a key, or if a replica takes over,
+// the owner depends on the order of the servers' records. Second, whether a hold has ended depends on the holder's
+// clock. If violated is true, the record at index at violated the law.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text
@@ -72,8 +72,8 @@ func Records(t *trace.Trace, violated bool, at int) string {
 	return ""
 }
 
-// holdsEnd explains why it is uncertain whether the hold of a key's owner had ended when another attempt changed the
-// key after checking it. It returns "" if there is no such change.
+// holdsEnd explains why it is uncertain whether a hold had ended when another attempt checked and changed the holder's
+// key. It returns "" if there is no such change.
 func holdsEnd(t *trace.Trace, violated bool, at int) string {
 	for c := range t.Changes {
 		e := &t.History.Events[c.At]
@@ -90,9 +90,9 @@ func recordsAre(t *trace.Trace, p, q history.Process) string {
 	return "Servers that share a key recorded changes to it at nearly the same time. " + clockReason(t, p, q)
 }
 
-// Waits explains why it is uncertain whether anybody was stuck for too long. It returns "" if, during that time, nobody
-// did anything with a lock, no fault struck or ended, and all processes were recorded. Clock errors then make no
-// difference.
+// Waits explains why it is uncertain whether anybody was stuck for too long. It returns "" if clock errors make no
+// difference: during that time, nobody did anything with a lock, no fault struck or ended, and all processes were
+// recorded.
 func Waits(t *trace.Trace, violated bool, _ int) string {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -104,7 +104,7 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 }
 
 // quietFor reports whether nothing else happened in the history while the first stuck waiter was stuck. It examines a
-// period whose length is limit plus a margin for the clock errors.
+// period of length limit, plus a margin for clock errors.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)
@@ -136,9 +136,8 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 	return true
 }
 
-// Bounds explains why it is uncertain whether an acquire or a release took too long without a fault that prevented it:
-// the times of faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and
-// reachable.
+// Bounds explains why it is uncertain whether an acquire or a release took too long although no fault prevented it.
+// Many processes' clocks recorded the times of faults, so it is not known exactly when a quorum was up and reachable.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
 	return "Faults are recorded by the clocks of many processes, " +
 		"so it is not known exactly when a quorum was up and reachable: the clocks may be off by " +

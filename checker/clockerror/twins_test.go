@@ -13,7 +13,7 @@ import (
 )
 
 // grants returns a random history of a lock that three processes acquire. It has leases and tokens, and shared and
-// exclusive holds. Some holders never leave, and the record of one process ends before those of the others.
+// exclusive holds. Some holders never leave, and one process's record ends before the others' records.
 func grants(r *rand.Rand, n int) *history.History {
 	h := &history.History{Header: history.Header{Recording: history.Recording{ClockError: history.Time(r.IntN(6)),
 		Seen: map[history.Process]history.Time{"a": history.Time(r.IntN(120))}}}}
@@ -43,8 +43,8 @@ func grants(r *rand.Rand, n int) *history.History {
 
 // overlapsByPairs lists all pairs of spans that overlap, by comparing each pair. If sure is true, each span lasts only
 // as long as is certain, and two spans must overlap by more than the sum of both clock errors. If sure is false, each
-// span lasts as long as possible, and there may be a gap between two spans that is no longer than that sum. Events of
-// one process are in the order in which they were recorded.
+// span lasts as long as possible, and the gap between two spans may be up to that sum. One process's events are in the
+// order in which they were recorded.
 func overlapsByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (pairs [][]int) {
 	at := func(s trace.Span) (from, to int64) {
 		g := &t.Grants[s.Grant]
@@ -165,7 +165,7 @@ func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 
 // TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a search through all choices of
 // spans. Certain must find the same groups. If the search finds a possible group, mayClash must find something too. If
-// the search finds none and each process has only one span, mayClash must find nothing.
+// the search does not find any and each process has only one span, mayClash must not find anything.
 func TestCrowdsAreCertainAsByChoices(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	seen := map[string]int{}

@@ -28,8 +28,8 @@ func (r *Recording) OffBy() string {
 	return grouped(r.ClockErrors, func(e Time) string { return e.Duration().String() })
 }
 
-// RecordedUntil describes when the record of each process ended, for example "0.050 s (a, b), 0.080 s (c)". It returns
-// "" if all records ended at the same time.
+// RecordedUntil describes when each process's record ended, for example "0.050 s (a, b), 0.080 s (c)". It returns "" if
+// all records ended at the same time.
 func (r *Recording) RecordedUntil() string {
 	if text := grouped(r.Seen, Time.String); strings.Contains(text, "), ") {
 		return text
@@ -50,7 +50,7 @@ func grouped(times map[Process]Time, show func(Time) string) string {
 	return strings.Join(all, ", ")
 }
 
-// firstFew joins the first few names of a list and says how many more there are.
+// firstFew joins the first few names in a list and says how many more there are.
 func firstFew(names []string) string {
 	const few = 4
 	if n := len(names) - few; n > 0 {

@@ -281,7 +281,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// TestTooManyEventsAreRefused checks, with a small limit, that a history with more events than the limit is rejected.
+// TestTooManyEventsAreRefused checks, with a small limit, that a history with too many events is rejected.
 func TestTooManyEventsAreRefused(t *testing.T) {
 	lines := strings.Repeat(`{"time":1,"process":"a","f":"acquire","type":"invoke","lock":"l"}`+"\n", 3)
 	forms := strings.Repeat("{:type :invoke, :f :acquire, :process 0}\n", 3)

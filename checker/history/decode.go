@@ -14,17 +14,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostEvents is the maximum number of events of one history, in all of its files together. Checking that many events
-// takes about 8 GB of memory.
+// mostEvents is the maximum number of events in one history, over all of its files. Checking that many events takes
+// about 8 GB of memory.
 const mostEvents = 1 << 24
 
 // errTooMany reports that a history has more than mostEvents events.
 var errTooMany = fmt.Errorf("more than %d events, the maximum for one history: "+
 	"judge a shorter period or fewer locks", mostEvents)
 
-// Decode reads what Encode writes. It also reads histories of other systems. In these, the header, server records and
-// grants may be absent. Events may leave out the index, which is then one more than the index of the previous event.
-// Blank lines are skipped. An error names the line and says what is wrong with it.
+// Decode reads what Encode writes. It also reads histories written by other tools, in which the header, server records
+// and grants may be missing. An event without an index gets the previous event's index plus one. Blank lines are
+// skipped. An error names the line and says what is wrong with it.
 //
 // Empty lists are decoded as nil.
 func Decode(r io.Reader) (*History, error) {
@@ -41,13 +41,13 @@ func Decode(r io.Reader) (*History, error) {
 // DecodeCut is like Decode, but accepts a file whose recorder was stopped in the middle of a line. If the last line is
 // truncated, DecodeCut returns the events before it, and cut says what is wrong with the line.
 //
-// The events are appended to room, which is reused if its capacity is sufficient. The returned history contains only
-// the new events.
+// The events are appended to room, which is reused if it has enough capacity. The returned history contains only the
+// new events.
 func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	return decodeCut(r, room, mostEvents-len(room))
 }
 
-// decodeCut is like DecodeCut, but with a given limit on the number of events.
+// decodeCut is like DecodeCut, but accepts at most the given number of events.
 func decodeCut(r io.Reader, room []Event, most int) (h *History, cut, err error) {
 	h = &History{Events: room[len(room):]}
 	ended := &ending{of: r}
@@ -80,13 +80,13 @@ func decodeCut(r io.Reader, room []Event, most int) (h *History, cut, err error)
 	return h, cut, nil
 }
 
-// isCut reports whether a text is the beginning of a JSON value that is not complete.
+// isCut reports whether text is a truncated JSON value.
 func isCut(text []byte) bool {
 	var whole json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
-// ending is a reader that remembers the last byte that it returned.
+// ending is a reader that remembers the last byte it returned.
 type ending struct {
 	of   io.Reader
 	last byte
@@ -134,7 +134,7 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	return nil
 }
 
-// maxIndex is the largest index that an event may have. The indexes after it cannot overflow.
+// maxIndex is the largest index that an event may have. It is small enough that later indexes cannot overflow.
 const maxIndex = 1 << 62
 
 func readHeader(text []byte, to *Header) error {
@@ -162,9 +162,8 @@ func readHeader(text []byte, to *Header) error {
 	return nil
 }
 
-// wrongKeys returns an error if a key occurs twice in one object of a JSON value, or if a key of the header has the
-// wrong case. The error names the first such key. encoding/json accepts both. depth is the number of objects around the
-// value.
+// wrongKeys returns an error if a key occurs twice in one object of a JSON value, or if a header key has the wrong
+// case. encoding/json accepts both. The error names the first such key. depth is the number of enclosing objects.
 func wrongKeys(dec *json.Decoder, depth int) error {
 	const ofHeader = 2 // depth at which the header's own keys are: the header is an object inside another object
 	open, err := dec.Token()
@@ -201,7 +200,7 @@ func wrongKeys(dec *json.Decoder, depth int) error {
 	return err
 }
 
-// wrong returns an error if a number in the header is out of its range.
+// wrong returns an error if a number in the header is out of range.
 func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string
@@ -272,7 +271,7 @@ var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", 
 	"value", "of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "told",
 	"on", "to", "ends", "loses", "shift", "ppm"}
 
-// keys is a set of keys of an event: bit i stands for eventKeys[i].
+// keys is a set of event keys: bit i stands for eventKeys[i].
 type keys uint32
 
 func keysOf(names ...string) (k keys) {
@@ -300,7 +299,7 @@ func (k keys) lacks(names ...string) string {
 	return ""
 }
 
-// readEvent parses one JSON object into e. It takes recurring strings from names, so that equal strings share memory.
+// readEvent parses one JSON object into e. It gets recurring strings from names, so that equal strings share memory.
 func readEvent(text []byte, e *Event, names *names) error {
 	s := scanner{in: text, names: names}
 	var parts parts
@@ -331,13 +330,13 @@ func readEvent(text []byte, e *Event, names *names) error {
 	return settle(e, &parts.grant, seen)
 }
 
-// parts contains the fields of an event that belong to its Grant or its Fault.
+// parts contains the parts of an event that are parsed separately.
 type parts struct {
 	grant Grant
 	fault Fault
 }
 
-// settleFault sets e.Fault if the event has fields of a fault. Only events of the nemesis may have them.
+// settleFault sets e.Fault if the event has a fault's fields. Only the nemesis may record such events.
 func settleFault(e *Event, f *Fault, has keys) error {
 	switch {
 	case has&faultKeys == 0:
@@ -357,8 +356,8 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	return nil
 }
 
-// settle checks that the fields of an event are consistent, and stores "until" in the right field. This time can be the
-// deadline of a key, the end of a lease, or the last time at which a crashed process is known to have been alive.
+// settle checks that an event's fields are consistent, and stores "until" in the right field. "until" can be a key's
+// deadline, the end of a lease, or the last time at which a crashed process is known to have been alive.
 func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
@@ -411,7 +410,7 @@ func settle(e *Event, g *Grant, has keys) error {
 	return e.wrongGrant()
 }
 
-// mayRecord reports whether process p may record f. The nemesis may choose the names of its faults freely.
+// mayRecord reports whether process p may record f. The nemesis may give its faults any name.
 func mayRecord(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
 
 func readField(s *scanner, key string, e *Event, p *parts) (err error) {

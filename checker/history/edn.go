@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// stepEDN is the time between successive operations if a history contains no times. It is needed to draw the history.
+// stepEDN is the time between successive operations in a history without times. It is needed to draw the history.
 const stepEDN = Time(1e6)
 
 // EDN is a history written by Jepsen in EDN format.
@@ -36,13 +36,13 @@ type EDN struct {
 // fencing tokens are 64-bit integers, in any form that EDN allows: 1, 1N, 1M, 1.0, 1e3. DecodeEDN rejects Clojure's
 // other numbers (1/2, 0x1F, ##NaN) and maps with a repeated key.
 //
-// The events are appended to room, which is reused if its capacity is sufficient. The returned history contains only
-// the new events.
+// The events are appended to room, which is reused if it has enough capacity. The returned history contains only the
+// new events.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	return decodeEDN(r, room, mostEvents-len(room))
 }
 
-// decodeEDN is like DecodeEDN, but with a given limit on the number of operations.
+// decodeEDN is like DecodeEDN, but limits the number of operations.
 func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)
@@ -85,7 +85,7 @@ func (s *EDN) check(timed, line int) error {
 	return nil
 }
 
-// operation is one map of the history. Keys without a field here are ignored.
+// operation is one map in the history. Keys without a field here are ignored.
 type operation struct {
 	Index   any `edn:"index"`
 	Time    any `edn:"time"`
@@ -104,8 +104,8 @@ type parser struct {
 	names map[string]string // names of processes, locks and functions that have occurred; equal names share memory
 }
 
-// mostNames limits the number of strings that are shared. Names usually recur, but a file may contain any number of
-// different values.
+// mostNames limits how many strings are shared. Names usually recur, but a file may contain any number of different
+// values.
 const mostNames = 1 << 16
 
 // share returns the same string for equal names, so that each name is stored only once.
@@ -176,7 +176,7 @@ func (p *parser) unmarshal(text []byte, to any) (err error) {
 		p.in = bufio.NewReader(&p.text)
 	}
 	p.in.Reset(&p.text)
-	// given a bufio.Reader, the library adds no buffer of its own
+	// if it is given a bufio.Reader, the library does not add a buffer of its own
 	if err := edn.NewDecoder(p.in).Decode(to); err != nil {
 		if why := badNumber(text); why != "" {
 			return errors.New(why)
@@ -199,7 +199,7 @@ func (op *operation) lacks() string {
 	return ""
 }
 
-// incomplete returns an error for an operation that lacks a required key. If another key of the operation may be a
+// incomplete returns an error for an operation without a required key. If another of the operation's keys may be a
 // misspelling of the missing one, the error names that key.
 func (p *parser) incomplete(text []byte, lacks string) error {
 	var all map[edn.Keyword]any
@@ -234,7 +234,7 @@ func processOf(v any) (Process, error) {
 // operations lists the operations that a client can perform.
 var operations = []string{"acquire", "release", "extend", "lost", "read", "write", "cas", "txn"}
 
-// kind sets the type and the function of e.
+// kind sets e's type and function.
 func (op *operation) kind(e *Event) error {
 	kind, err := word(":type", op.Type)
 	if err != nil {
@@ -262,7 +262,7 @@ func unknownKeyword(key, word, what string, choices []string) error {
 	return fmt.Errorf("%s :%s is %s", key, word, what)
 }
 
-// setTarget sets the lock or register that the event concerns, and the event's value and fencing token.
+// setTarget sets the lock or register that the event is about, and the event's value and fencing token.
 func (op *operation) setTarget(e *Event) (err error) {
 	if e.Process == Nemesis {
 		if op.Value != nil {
@@ -298,7 +298,7 @@ func (op *operation) setTarget(e *Event) (err error) {
 	return nil
 }
 
-// word returns the name of a keyword. It also accepts a string or a symbol, which older tools write.
+// word returns a keyword's name. It also accepts a string or a symbol, which older tools write.
 func word(key string, v any) (string, error) {
 	switch v := v.(type) {
 	case edn.Keyword:

@@ -4,9 +4,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// flat parses an operation whose values are whole numbers, keywords, nil, or vectors of these. Nearly all operations
-// are like this. flat is many times faster than the EDN library. It reports whether it succeeded. If it did not, op is
-// undefined and the library must parse the text.
+// flat parses an operation whose values are whole numbers, keywords, nil, or vectors of these, as in nearly all
+// operations. It is many times faster than the EDN library. It reports whether it succeeded. If not, op is undefined
+// and the library must parse the text.
 func (op *operation) flat(text []byte) bool {
 	in := words{rest: text}
 	if !in.take('{') {
@@ -28,7 +28,7 @@ func (op *operation) flat(text []byte) bool {
 	return len(in.rest) == 0
 }
 
-// field returns where the value of a key is stored, or nil if operations have no such key.
+// field returns where a key's value is stored, or nil if operations have no such key.
 func (op *operation) field(key any) *any {
 	switch key {
 	case edn.Keyword("index"):
@@ -54,14 +54,14 @@ func (op *operation) field(key any) *any {
 // words splits EDN text into words.
 type words struct{ rest []byte }
 
-// blanks skips the characters that separate words. In EDN, these include the comma.
+// blanks skips the characters that separate words. In EDN, these include commas.
 func (w *words) blanks() {
 	for len(w.rest) > 0 && isBlank(w.rest[0]) {
 		w.rest = w.rest[1:]
 	}
 }
 
-// take consumes a bracket if it is next.
+// take consumes a bracket if it comes next.
 func (w *words) take(bracket byte) bool {
 	w.blanks()
 	if len(w.rest) == 0 || w.rest[0] != bracket {
@@ -87,11 +87,11 @@ func (w *words) value() (any, bool) {
 	return list, true
 }
 
-// mostDigits is the largest number of digits with which every number fits in 64 bits.
+// mostDigits is how many digits a number can have and still be certain to fit in 64 bits.
 const mostDigits = 18
 
-// simple reads a non-negative whole number, a keyword of lower-case letters and hyphens, or nil. A blank or a closing
-// bracket must follow.
+// simple reads a non-negative whole number, a keyword made up of lower-case letters and hyphens, or nil. A blank or a
+// closing bracket must follow.
 func (w *words) simple() (any, bool) {
 	w.blanks()
 	n := 0
@@ -121,7 +121,7 @@ func (w *words) simple() (any, bool) {
 	return number, true
 }
 
-// isPlain reports whether the name of a keyword consists of lower-case letters and hyphens and begins with a letter.
+// isPlain reports whether a keyword's name consists of lower-case letters and hyphens and begins with a letter.
 func isPlain(name []byte) bool {
 	for i, c := range name {
 		if (c < 'a' || c > 'z') && (c != '-' || i == 0) {

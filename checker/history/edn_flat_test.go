@@ -22,7 +22,7 @@ func agree(t *testing.T, text string) bool {
 	return true
 }
 
-// TestWhatIsReadFastIsReadAsByTheLibrary compares the fast parser with the EDN library on random maps, most of which
+// TestWhatIsReadFastIsReadAsByTheLibrary checks the fast parser against the EDN library on random maps, most of which
 // are operations.
 func TestWhatIsReadFastIsReadAsByTheLibrary(t *testing.T) {
 	keys := []string{":index", ":time", ":process", ":type", ":f", ":key", ":value", ":error", ":other", "nil", "f"}

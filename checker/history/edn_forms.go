@@ -11,14 +11,14 @@ import (
 // errCut means that the text ends in the middle of an operation, or before the bracket around all operations is closed.
 var errCut = errors.New("the file ends in the middle of the history")
 
-// Limits on one operation. They limit the memory that any input can consume.
+// Limits on one operation, so that no input can use up the memory.
 const (
 	maxForm  = 1 << 20 // maximum length of a form in bytes
 	maxDepth = 100     // number of nested brackets
 )
 
-// forms splits a file into the maps of the history and records the line on which each begins. It does not parse the
-// maps. It ignores brackets inside strings, characters and comments.
+// forms splits a file into the history's maps and records the line on which each begins. It does not parse the maps. It
+// ignores brackets inside strings, characters and comments.
 type forms struct {
 	in    *bufio.Reader
 	line  int
@@ -30,8 +30,8 @@ type forms struct {
 
 func newForms(r io.Reader) *forms { return &forms{in: bufio.NewReaderSize(r, 64<<10), line: 1} }
 
-// next returns the text of the next map and the line on which it begins. After the last map, it returns io.EOF. The
-// text is valid until the next call.
+// next returns the next map's text and the line on which it begins. After the last map, it returns io.EOF. The text is
+// valid until the next call.
 func (f *forms) next() (text []byte, line int, err error) {
 	for {
 		c, err := f.in.ReadByte()
@@ -64,7 +64,7 @@ func (f *forms) next() (text []byte, line int, err error) {
 	}
 }
 
-// end returns the error to report if no more bytes can be read between two maps: io.EOF if the file is complete, errCut
+// end returns the error to report if nothing more can be read between two maps: io.EOF if the file is complete, errCut
 // if the outer bracket is still open, and otherwise the read error.
 func (f *forms) end(err error) error {
 	if err == io.EOF && f.outer != 0 && !f.over {
@@ -73,8 +73,8 @@ func (f *forms) end(err error) error {
 	return err
 }
 
-// tag handles what follows a '#' between two maps. It skips the name of a record, as in #jepsen.history.Op{…}. After
-// #_, it skips the next map.
+// tag handles what follows a '#' between two maps. It skips a record name, as in #jepsen.history.Op{…}. After #_, it
+// skips the next map.
 func (f *forms) tag() error {
 	for n := 0; n < longestShown; n++ {
 		c, err := f.in.ReadByte()
@@ -111,7 +111,7 @@ func (f *forms) ignore() error {
 	}
 }
 
-// form reads the text of a map up to its closing bracket. The caller has already read the opening bracket.
+// form reads a map's text up to its closing bracket. The caller has already read the opening bracket.
 func (f *forms) form(open byte) error {
 	f.text = append(f.text[:0], open)
 	closes := []byte{closing(open)}
@@ -145,7 +145,7 @@ func (f *forms) form(open byte) error {
 	return nil
 }
 
-// skip reads the rest of a string or a comment, or the character after a backslash. c is the byte that was already
+// skip reads the rest of a string or a comment, or the character after a backslash. c is the byte that has already been
 // read: a quote, a semicolon or a backslash.
 func (f *forms) skip(c byte) error {
 	for escaped := false; len(f.text) <= maxForm; {
@@ -180,7 +180,7 @@ func (f *forms) newline(c byte) {
 	}
 }
 
-// found quotes the character whose first byte is c, for an error message.
+// found quotes the character that starts with byte c, for an error message.
 func (f *forms) found(c byte) string {
 	rest, _ := f.in.Peek(utf8.UTFMax - 1)
 	r, _ := utf8.DecodeRune(append([]byte{c}, rest...))

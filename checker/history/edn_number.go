@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// wholeNumber converts an EDN value that must be a whole number of 64 bits. It accepts every form that EDN allows: 1,
-// +1 and 1N, but also 1M, 1.0 and 1e3. It rejects a floating-point number that may have been rounded.
+// wholeNumber converts an EDN value that must be a 64-bit whole number. It accepts every form that EDN allows: 1, +1
+// and 1N, but also 1M, 1.0 and 1e3. It rejects a floating-point number that may have been rounded.
 func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 	const exact = 1 << 53 // up to this number, a float64 represents every whole number exactly
 	n := new(big.Int)
@@ -43,7 +43,7 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 	return T(n.Int64()), nil
 }
 
-// isNumber reports whether a value is a number of any kind.
+// isNumber reports whether a value is any kind of number.
 func isNumber(v any) bool {
 	switch v.(type) {
 	case int64, float64, *big.Int, big.Int, *big.Float:
@@ -52,7 +52,7 @@ func isNumber(v any) bool {
 	return false
 }
 
-// numberText formats a number so that two numbers have the same text if and only if they are equal by Clojure's =.
+// numberText formats a number so that two numbers have the same text if and only if Clojure's = says they are equal.
 // Numbers of different kinds, such as 1, 1.0 and 1M, are not equal. ok is false if v is not a number. It is also false
 // for any float64 except zero, because its usual EDN text already has this property.
 func numberText(v any) (text string, ok bool) {
@@ -73,7 +73,7 @@ func numberText(v any) (text string, ok bool) {
 	return "", false
 }
 
-// The forms of numbers in EDN, and the form of a ratio, which only Clojure's reader accepts.
+// The number forms in EDN, and the form of a ratio, which only Clojure's reader accepts.
 var (
 	ednInteger = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)N?$`)
 	ednFloat   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?M?$`)
@@ -81,7 +81,7 @@ var (
 )
 
 // badNumber finds the first number in EDN text that is invalid or does not fit its type, and says what is wrong with
-// it. It returns "" if there is no such number.
+// it. It returns "" if all numbers are fine.
 func badNumber(text []byte) string {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {

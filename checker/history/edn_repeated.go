@@ -6,7 +6,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// These tags replace the braces of maps and sets. The library then reads their contents as vectors and keeps repeated
+// Tags that replace the braces of maps and sets. They make the library read the contents as vectors and keep repeated
 // elements.
 const (
 	mapTag = "fencepost/map"
@@ -23,7 +23,7 @@ func (p *parser) repeated(text []byte) error {
 	return repeatedIn(v)
 }
 
-// withoutBraces rewrites all maps and sets in a text as vectors with mapTag or setTag.
+// withoutBraces returns text with all maps and sets rewritten as vectors with mapTag or setTag.
 func withoutBraces(text []byte) []byte {
 	var to []byte
 	for i := 0; i < len(text); {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// editions contains the same five operations in the forms that Jepsen has written over time: one map per line, which is
+// editions contains the same five operations in the forms that Jepsen has used over time: one map per line, which is
 // the current form; in one vector with comments; and as a list of records without times and indexes.
 var editions = []string{
 	`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
@@ -129,7 +129,7 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 	}
 }
 
-// TestWholeNumbersAreReadHoweverEDNWritesThem tries every form of a number as a time, a process, an index and a token.
+// TestWholeNumbersAreReadHoweverEDNWritesThem tries every number format as a time, a process, an index and a token.
 // Numbers that EDN does not allow are refused with an error that says what they are.
 func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	const ( // the limits of int64
@@ -139,7 +139,7 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		value int64
-		// the error after the name of the key, or the whole error if it names no key and begins with text
+		// the error after the key's name, or the whole error if it does not name a key and begins with text
 		wrong string
 	}{
 		{"7", 7, ""}, {"+7", 7, ""}, {"7N", 7, ""}, {"+7N", 7, ""}, {"0", 0, ""}, {"-0", 0, ""}, {"0N", 0, ""},
@@ -199,8 +199,8 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	}
 }
 
-// TestACutHistoryIsReadUpToThere cuts off a history at every byte. The complete operations must be read, and the result
-// must say that there may have been more.
+// TestACutHistoryIsReadUpToThere cuts off a history after every byte. The complete operations must be read, and the
+// result must say that there may have been more.
 func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"
@@ -222,7 +222,7 @@ func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	}
 }
 
-// failing is a reader that returns the content of text and then a disk error.
+// failing is a reader that returns all of text and then a disk error.
 type failing struct{ text io.Reader }
 
 func (r failing) Read(p []byte) (int, error) {

@@ -10,8 +10,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// PlainEDN returns an EDN value in a normal form: if two values are equal by Clojure's =, their texts are equal. The
-// elements of maps and sets are sorted, and lists are written as vectors. If the text is not exactly one EDN value, it
+// PlainEDN returns the normal form of an EDN value. Two values that are equal by Clojure's = have the same normal form.
+// The elements of maps and sets are sorted, and lists are written as vectors. If text is not exactly one EDN value, it
 // is returned unchanged.
 func PlainEDN(text string) string {
 	v, ok := value(text)
@@ -21,8 +21,8 @@ func PlainEDN(text string) string {
 	return plain(v)
 }
 
-// ElementsEDN returns the elements of a vector or a list, each in the normal form of PlainEDN. ok is false if the text
-// is neither.
+// ElementsEDN returns the elements of a vector or a list, each in the normal form of PlainEDN. ok is false if text is
+// neither.
 func ElementsEDN(text string) (elements []string, ok bool) {
 	v, _ := value(text)
 	list, ok := v.([]any)
@@ -32,7 +32,7 @@ func ElementsEDN(text string) (elements []string, ok bool) {
 	return elements, ok
 }
 
-// value parses a text that consists of exactly one EDN value.
+// value parses text, which must be exactly one EDN value.
 func value(text string) (v any, ok bool) {
 	var p parser
 	if len(text) > maxForm || p.unmarshal([]byte(text), &v) != nil {

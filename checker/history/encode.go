@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the maximum length of a line of a history file in bytes, including the newline.
+// maxLine is the maximum length of a line in a history file, in bytes, including the newline.
 const maxLine = 1 << 20
 
 // Encode writes h as JSON lines: the header as {"header":{…}}, then one event per line. Empty fields are left out, and
 // so is the deadline of a key that never expires. Equal histories are encoded as identical bytes, and Decode returns an
 // equal history.
 //
-// Encode returns an error if an event could not be read back. Examples are an unknown type or function, a time or a
-// grant on the wrong kind of event, a grant that contradicts itself, and text that is not UTF-8. An index must be
-// greater than the one before, and a line must not be longer than 1 MiB.
+// Encode returns an error if an event could not be read back. Examples are an unknown type or function, a time or grant
+// on the wrong kind of event, a grant that contradicts itself, and text that is not UTF-8. An index must be greater
+// than the one before, and a line must not be longer than 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
 	line, err := AppendHeader(nil, &h.Header)
@@ -48,7 +48,7 @@ func Encode(w io.Writer, h *History) error {
 	return out.Flush()
 }
 
-// AppendHeader appends the header's line to b, in the form that Encode writes.
+// AppendHeader appends the header's line to b, as Encode writes it.
 func AppendHeader(b []byte, h *Header) ([]byte, error) {
 	header, err := json.Marshal(struct {
 		Header *Header `json:"header"`
@@ -62,8 +62,7 @@ func AppendHeader(b []byte, h *Header) ([]byte, error) {
 	return append(append(b, header...), '\n'), nil
 }
 
-// AppendEvent appends an event's line to b, in the form that Encode writes. b must be empty. The keys are in a fixed
-// order.
+// AppendEvent appends an event's line to b, as Encode writes it. b must be empty. The keys are in a fixed order.
 func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	if err := encodable(e); err != nil {
 		return b, err
@@ -121,7 +120,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	return w.b, nil
 }
 
-// encodable returns an error if Decode could not read the event back.
+// encodable returns an error if Decode would not be able to read the event back.
 func encodable(e *Event) error {
 	switch {
 	case e.Type < Invoke || e.Type > Info:
@@ -151,7 +150,7 @@ func encodable(e *Event) error {
 	return nil
 }
 
-// line builds a JSON object. notText is the first JSON key whose value is not valid UTF-8.
+// line builds a JSON object. notText is the first JSON key with a value that is not valid UTF-8.
 type line struct {
 	b       []byte
 	notText string

@@ -2,7 +2,7 @@ package history
 
 import "slices"
 
-// The kinds of faults. Each event of the nemesis has one of them as its F, and each kind has a row in FaultKinds.
+// The fault kinds. Each nemesis event has one of them as its F, and each kind has a row in FaultKinds.
 const (
 	Pause         F = "pause"
 	Jump          F = "jump"
@@ -22,8 +22,8 @@ const (
 	ClientPause   F = "client pause"
 )
 
-// Effect is what a fault does to its targets. The laws, the search for causes and the plots depend only on the effect
-// of a fault, never on the name of its kind.
+// Effect is what a fault does to its targets. The laws, the search for causes and the plots depend only on a fault's
+// effect, never on the name of its kind.
 type Effect uint8
 
 // The effects that a fault can have. The zero Effect is the effect of an unknown kind.
@@ -43,7 +43,7 @@ const (
 	RemovesKeys        // a server evicts a key, or an operator deletes one key or all keys
 )
 
-// FaultKind is what a reader of histories needs to know about a kind of fault.
+// FaultKind is what a program that reads histories needs to know about a kind of fault.
 type FaultKind struct {
 	F    F // the fault's name in histories
 	Does Effect
@@ -52,8 +52,8 @@ type FaultKind struct {
 	Lasts bool
 }
 
-// FaultKinds lists the known kinds of faults, in the order of the documentation. A history from another program may
-// contain other kinds. Their effect is unknown, and they last until their end is recorded.
+// FaultKinds lists the known fault kinds, in the order of the documentation. A history from another program may contain
+// other kinds. Their effect is unknown, and they last until their end is recorded.
 var FaultKinds = []FaultKind{
 	{Pause, Stops, true},
 	{Jump, SetsClock, false},
@@ -88,14 +88,14 @@ func (f F) Does() Effect { return f.kind().Does }
 // Loss is what a server loses in a crash.
 type Loss string
 
-// The kinds of data that a server can lose. Only a crash makes a server lose data.
+// The kinds of data that a server can lose. Only crashes make servers lose data.
 const (
 	LosesUnsynced   Loss = "unsynced writes" // writes that were not fsynced
 	LosesEverything Loss = "everything"
 )
 
-// Fault says which processes a fault strikes and how, as far as this is known when the fault strikes. The kind of the
-// fault is the event's F. Its line in the plan is the event's Value.
+// Fault says which processes a fault strikes and how, as far as this is known when it strikes. The fault's kind is the
+// event's F. Its line in the plan is the event's Value.
 type Fault struct {
 	// On lists the processes that the fault strikes: the process that is paused or crashed, the master that is
 	// replaced, or the sending side of a link.
@@ -103,7 +103,7 @@ type Fault struct {
 	// To is the other side of a link, or the replica that is promoted. It is empty for all other faults.
 	To []Process
 	// Ends reports whether the end of the fault will be recorded, because the fault has a duration or the crashed
-	// server restarts. Otherwise the fault is over as soon as it strikes, or lasts forever.
+	// server restarts. If not, the fault is over as soon as it strikes, or it lasts forever.
 	Ends  bool
 	Loses Loss
 	// Shift, in ns, is how far a Jump sets the clock (negative for backward), or how much longer a message (Delay,

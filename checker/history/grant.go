@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// wrongGrant returns an error if the grant of an event contradicts the event. A lease is requested before it is
-// granted, and granted before the acquire returns. All three times were measured by the holder's own clock. The lease
-// may already have ended when the acquire returns.
+// wrongGrant returns an error if an event's grant contradicts the event. A lease is requested before it is granted, and
+// granted before the acquire returns. All three times are measured by the holder's own clock. The lease may already
+// have ended when the acquire returns.
 func (e *Event) wrongGrant() error {
 	g := e.Grant
 	switch {
@@ -25,7 +25,7 @@ func (e *Event) wrongGrant() error {
 	return nil
 }
 
-// wrongMember returns an error if an event that is not a server's record of a key has a Member field.
+// wrongMember returns an error if an event has a Member field but is not a server's record of a key.
 func (e *Event) wrongMember() error {
 	if e.Member == "" || e.F.IsKey() {
 		return nil
@@ -33,8 +33,8 @@ func (e *Event) wrongMember() error {
 	return fmt.Errorf("%s has a \"member\", which only a server's record of a key may have: remove it", e.F)
 }
 
-// wrongCount returns an error if a grant counts a server twice, or counts a server that the header lists neither in
-// Servers nor in Groups. If the header lists no servers, any server is allowed.
+// wrongCount returns an error if a grant counts a server twice, or counts one that the header lists in neither Servers
+// nor Groups. If the header does not list any servers, any server is allowed.
 func (h *Header) wrongCount(e *Event) error {
 	if e.Grant == nil {
 		return nil
@@ -63,7 +63,8 @@ func (e *Event) wrongSent() error {
 	return nil
 }
 
-// wrongCrash returns an error if Until, when a crashed process was last known to be alive, is later than the crash.
+// wrongCrash returns an error if Until, the time at which a crashed process was last known to be alive, is later than
+// the crash.
 func (e *Event) wrongCrash() error {
 	if e.Until < 1 || e.Until > e.Time {
 		return fmt.Errorf("\"until\" of a crash is %d: "+

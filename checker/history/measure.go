@@ -2,14 +2,15 @@ package history
 
 import "slices"
 
-// Measure is a safety measure: something that the users of a lock can do to make it safer. A header lists the measures
-// that all users of the lock already apply, so that the checker does not recommend them.
+// Measure is a safety measure: something that a lock's users can do to make it safer. A header lists the measures that
+// all users of the lock already apply, so that the checker does not recommend them.
 type Measure string
 
-// The safety measures that a header can list.
+// Safety measures that a header can list.
 const (
 	Fencing Measure = "fencing" // the resource compares tokens
-	// the resource accepts a write only if the value is still the one that was read, or accepts each write only once
+	// the resource accepts a write only if the value is still the one that the client read, or accepts each write only
+	// once
 	ComparedWrites  Measure = "compared-writes"
 	FsyncAlways     Measure = "fsync-always"     // the server calls fsync before each answer
 	WaitForReplicas Measure = "wait"             // the client calls WAIT and checks the count that it returns
@@ -20,29 +21,28 @@ const (
 	ObeyedExtension Measure = "obeyed-extension" // an extension counts only if the server has extended the key
 	KeptExtension   Measure = "kept-extension"   // an extension neither deletes the key nor sets it again
 	OwnValue        Measure = "own-value"        // each attempt uses a different value
-	// step 3 of the Redlock document: the lease is measured from the time of its request
+	// step 3 in the Redlock document: the lease is timed from when it was requested
 	ElapsedCheck   Measure = "elapsed-check"
 	RelativeExpiry Measure = "relative-expiry" // the server adds the TTL to its own clock
 	CountedEntries Measure = "counted-entries" // if its owner acquired a lock twice, only the last release frees it
 	GrantToken     Measure = "grant-token"     // each grant gets its own fencing token in the same step
-	// a client measures another client's lease from the time at which it first saw that lease, and for its full
-	// duration
+	// a client times another client's lease from when it first saw that lease, and for its full duration
 	SeenLease Measure = "seen-lease"
-	// the lease lasts longer than the time during which its holder tries to renew it
+	// the lease lasts longer than the time for which its holder keeps trying to renew it
 	LongLease       Measure = "long-lease"
 	MonotonicClock  Measure = "monotonic-clock" // elapsed time is measured on a monotonic clock
 	DriftAllowance  Measure = "drift-allowance" // an allowance for clock drift is subtracted from the validity
 	ValidityCheck   Measure = "validity-check"  // the client checks its lease before each read and write
-	StopWhenLost    Measure = "stop-when-lost"  // the holder stops its work when it knows that the lock is lost
+	StopWhenLost    Measure = "stop-when-lost"  // the holder stops working when it knows that it has lost the lock
 	Renewal         Measure = "renewal"         // a keepalive renews the lock
 	CappedExtension Measure = "capped-extension"
 	RandomRetry     Measure = "random-retry"
 	Parallel        Measure = "parallel"      // the client asks all servers at the same time
 	ShortTimeout    Measure = "short-timeout" // a request times out after at most a tenth of the TTL
 	Recheck         Measure = "recheck"       // the client checks its own lease again after it has waited
-	// if the lock cannot be renewed, the holder ends its work before it gives up the lock
+	// if the lock cannot be renewed, the holder stops working before it gives up the lock
 	StopFirst Measure = "stop-first"
-	// a waiter checks the lock again on its own, or the service reports every end of a hold, including expiry
+	// a waiter rechecks the lock on its own, or the service reports every end of a hold, including expiry
 	LooksAgain Measure = "looks-again"
 	// The safety measures of a fair lock.
 	FirstInLine   Measure = "first-in-line"  // a free lock goes only to the client whose place is first in line
@@ -51,27 +51,27 @@ const (
 	LeftPlaces    Measure = "left-places"    // a client that gives up removes its place
 )
 
-// Lapse is something unsafe that a lock does. It is known from the lock's settings or, if the lock's code is unknown,
-// from its requests.
+// Lapse is something unsafe that a lock does. It is known from the lock's settings or, if its code is unknown, from its
+// requests.
 type Lapse string
 
 // The lapses that a header can list.
 const (
-	PartOfOwner Lapse = "part-of-owner" // a release compares only a part of the owner value
+	PartOfOwner Lapse = "part-of-owner" // a release compares only part of the owner value
 	// the first release ends the renewal, even if the owner has acquired the lock several times and still holds it
 	RenewalStops Lapse = "renewal-stops"
 )
 
-// Applies reports whether a measure is known to be applied.
+// Applies reports whether a measure is known to apply.
 func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
 
-// MayApply reports whether a measure is, or may be, applied.
+// MayApply reports whether a measure applies or may apply.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
-// Unsure reports whether the header says that it is unknown if a measure is applied.
+// Unsure reports whether the header says that it is unknown whether a measure applies.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
-// StatesMeasures reports whether the header lists any measures. The headers of recorded histories seldom do.
+// StatesMeasures reports whether the header lists any measures. Recorded histories' headers seldom do.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
 // Shows reports whether the lock is known to have the given lapse.

@@ -4,7 +4,7 @@ package history
 // returns false if the servers, or the groups of servers, each keep their own copy.
 func (h *Header) OneService() bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
 
-// OnlyMember reports whether the lock service is a cluster of one member. If that member loses its disk, it restarts
+// OnlyMember reports whether the lock service is a single-member cluster. If that member loses its disk, it restarts
 // empty, because no other member has its data.
 func (h *Header) OnlyMember() bool { return len(h.Servers) == 1 && h.Service.Kind().OneLog }
 

@@ -9,20 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// scanner parses one line as a flat JSON object whose values are strings, whole numbers, true and false, and lists of
-// strings. It exists because histories are long, and because encoding/json accepts repeated keys and keys in the wrong
-// case.
+// scanner parses one line as a flat JSON object with strings, integers, booleans and lists of strings as its values. It
+// exists because histories are long, and because encoding/json accepts repeated keys and keys in the wrong case.
 type scanner struct {
 	in    []byte
 	at    int
 	names *names
 }
 
-// names is a hash table of strings that were read recently. It lets equal strings share memory. Most names that occur
-// again do so soon.
+// names is a hash table of recently read strings. It lets equal strings share memory. If a name recurs, it usually does
+// so soon.
 type names [1 << 14]string
 
-// longestName is the maximum length in bytes of the strings that names keeps.
+// longestName is the maximum length in bytes of a string in names.
 const longestName = 64
 
 // intern returns the bytes as a string. If an equal string was seen recently, it returns that string.
@@ -41,7 +40,7 @@ func (n *names) intern(raw []byte) string {
 	return *seen
 }
 
-// object calls field for each key of an object. At each call, the scanner is at the key's value.
+// object calls field for each key in an object. Each time, the scanner is at the key's value.
 func (s *scanner) object(field func(key string) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (s *scanner) object(field func(key string) error) error {
 	}
 }
 
-// peek skips blanks and returns the byte that follows, or 0 at the end of the line.
+// peek skips blanks and returns the next byte, or 0 at the end of the line.
 func (s *scanner) peek() byte {
 	for s.at < len(s.in) && (s.in[s.at] == ' ' || s.in[s.at] == '\t') {
 		s.at++
@@ -147,7 +146,7 @@ func text[T ~string](s *scanner) (T, error) {
 	return T(v), err
 }
 
-// number parses a whole number that fits in 64 bits and in T.
+// number parses an integer that fits in 64 bits and in T.
 func number[T ~int | ~int64](s *scanner) (T, error) {
 	s.peek()
 	from := s.at
@@ -169,8 +168,8 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	return T(v), nil
 }
 
-// whole parses digits with an optional sign. It allocates no memory for numbers of up to 18 digits; nearly all numbers
-// are that short.
+// whole parses digits with an optional sign. It does not allocate memory for numbers of up to 18 digits, and nearly all
+// numbers are that short.
 func whole(digits []byte) (int64, error) {
 	const few = 18
 	if len(digits) > few || len(digits) == 0 || digits[0] == '-' {

@@ -6,44 +6,45 @@ import (
 	"strings"
 )
 
-// Service is the kind of lock service in a history. It is empty if the kind is unknown.
+// Service is the kind of lock service that a history is about. It is empty if the kind is unknown.
 type Service string
 
-// The services for which the checker has specific advice.
+// The services that the checker has specific advice for.
 const (
 	Redis     Service = "redis"   // a single Redis, replicated or not
 	Redlock   Service = "redlock" // a majority of Redis masters
 	Etcd      Service = "etcd"
 	ZooKeeper Service = "zookeeper"
-	// leader election in Kubernetes: an API server in front of etcd
+	// Kubernetes leader election: an API server in front of etcd
 	Kubernetes Service = "kubernetes"
 	Consul     Service = "consul"
 )
 
-// ServiceKind describes a kind of lock service. It contains what the laws, the search for causes and the reports need
-// to know about it. Apart from the name, the zero value describes servers that each keep their own keys, remove them
-// when they expire, and compare owner values.
+// ServiceKind describes a kind of lock service: what the laws, the search for causes and the reports need to know about
+// it. Apart from the name, the zero value describes servers that each keep their own keys, remove them when they
+// expire, and compare owner values.
 type ServiceKind struct {
 	Name   Service
 	OneLog bool // whether the servers are members that replicate one log; otherwise, each of them keeps its own keys
-	// Majority means that a client asks several independent servers, and has the lock if most of them grant it.
+	// Majority means that a client asks several independent servers, and gets the lock if most of them grant it.
 	Majority bool
 	// Sessions means that a lock lives as long as its client's session or lease, and that the servers can end that
 	// session.
 	Sessions bool
-	// Lives is how long the servers keep the lock of a silent client, in TTLs. 0 means one TTL.
+	// Lives is how long the servers keep a silent client's lock, in TTLs. 0 means one TTL.
 	Lives int
-	// Unrecorded means that not every renewal of a session is recorded. A key then exists until its session expires,
-	// and the deadline in its record does not show when that is.
+	// Unrecorded means that not every session renewal is recorded. A key then exists until its session expires, and the
+	// deadline in its record does not show when that is.
 	Unrecorded bool
 	// ClientsExpire means that servers do not remove a lock when its lease has ended. A waiting client decides by its
-	// own clock that the lease has ended, and takes over the lock. The holder may let its lease end instead of
-	// releasing the lock.
+	// own clock that the lease has ended, and takes over the lock. A holder may let its lease end instead of releasing
+	// the lock.
 	ClientsExpire bool
-	// Revisions means that owners are distinguished by a revision. If all members lose their disks, revisions restart.
+	// Revisions means that owners are distinguished by a revision. If all members lose their disks, the revisions start
+	// over.
 	Revisions bool
 	// Compared is what a request compares to find out who owns the lock; if empty, "the owner". Shared is what two
-	// owners have in common if the comparison cannot distinguish them; if empty, "a value".
+	// owners have in common if the comparison cannot tell them apart; if empty, "a value".
 	Compared, Shared string
 }
 
@@ -68,7 +69,7 @@ func init() {
 		Compared: "the session of the key", Shared: "a session"})
 }
 
-// Kind returns the description of a service. If the service is not registered, only the name is set.
+// Kind returns a service's description. If the service is not registered, only the name is set.
 func (s Service) Kind() ServiceKind {
 	k := ServiceKind{Name: s}
 	if i := slices.IndexFunc(serviceKinds, func(k ServiceKind) bool { return k.Name == s }); i >= 0 {

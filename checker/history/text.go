@@ -19,7 +19,7 @@ func Unprintable(c rune) bool {
 		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
 }
 
-// Printable makes every character of a string visible. It replaces Unprintable characters, except line breaks and tabs,
+// Printable makes every character in a string visible. It replaces Unprintable characters, except line breaks and tabs,
 // with escapes such as \u001b.
 func Printable(text string) string {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && Unprintable(c) }
@@ -40,7 +40,7 @@ func Printable(text string) string {
 // Escape returns a character as a JSON escape.
 func Escape(c rune) string { return fmt.Sprintf(`\u%04x`, c) }
 
-// Capital capitalizes the first letter of a sentence, unless its first word is a name such as orders@host-3 or a/b.
+// Capital capitalizes a sentence's first letter, unless its first word is a name such as orders@host-3 or a/b.
 func Capital(words string) string {
 	first, _, _ := strings.Cut(words, " ")
 	if strings.ContainsAny(strings.TrimRight(first, ".:"), `@/:\_.`) {

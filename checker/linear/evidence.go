@@ -11,7 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Evidence is the result of a check, and the orders that porcupine tried. A report can draw these orders.
+// Evidence is the result of a check, together with the orders that porcupine tried. A report can draw these orders.
 type Evidence struct {
 	Answer Answer
 	Ops    int
@@ -27,7 +27,7 @@ func evidence(full porcupine.Model, budgeted func(*budget) porcupine.Model, ops 
 	return &Evidence{Answer: b.answer(result == porcupine.Ok), Ops: len(ops), model: full, info: info}
 }
 
-// WriteHTML writes porcupine's interactive drawing as a single page that needs no network. The page shows one line per
+// WriteHTML writes porcupine's interactive drawing as a single page that works offline. The page shows one line per
 // client, the operations with their calls and returns, and the longest orders found. The same evidence always gives the
 // same page, byte for byte.
 func (e *Evidence) WriteHTML(w io.Writer) error {

@@ -6,21 +6,21 @@ import (
 )
 
 // holders is the state of a lock that can have several open critical sections (that is, several holders). It contains
-// the numbers of the open sections in ascending order, four bytes each. The first bit is 0 if the section shares the
-// lock, and otherwise 1. Merely counting the open sections would not be enough: if a section ended before its enter
-// operation returned, a count would allow the section to be left before it is entered.
+// the open sections' numbers in ascending order, four bytes each. The first bit is 0 if the section shares the lock,
+// and 1 otherwise. Merely counting the open sections would not be enough: if a section ended before its enter operation
+// returned, it could then be left before it has been entered.
 type holders string
 
-// sectionBytes is the number of bytes that a section's number takes in holders.
+// sectionBytes is how many bytes a section's number takes up in holders.
 const sectionBytes = 4
 
 // alone is set in the first byte of a section that does not share the lock.
 const alone = 0x80
 
-// holdersStep returns the step function of a lock that can have several open sections. With one permit, a section that
+// holdersStep returns the step function for a lock that can have several open sections. With one permit, a section that
 // shares the lock can be entered if all open sections share it too. Any other section can be entered only if no section
 // is open. With several permits, any section can be entered if fewer sections are open than there are permits. A
-// section can be left after it was entered.
+// section can be left once it has been entered.
 func holdersStep(permits int) step[holders, MutexOp] {
 	return func(s holders, op *MutexOp) (holders, bool) {
 		n := op.Section

@@ -1,4 +1,4 @@
-// Package linear asks the checker porcupine whether operations on a lock, or on the data that it guards, are
+// Package linear asks the porcupine checker whether operations on a lock, or on the data that it guards, are
 // linearizable.
 //
 // Goals: the input is typed operations, and the output is a plain answer or a drawing. Porcupine's untyped values do
@@ -13,7 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Forever is the Return of an operation that has not returned. The operation may take effect at any time after its
+// Forever is the Return of an operation that has not returned. Such an operation may take effect at any time after its
 // Call.
 const Forever int64 = math.MaxInt64
 
@@ -28,25 +28,25 @@ const (
 	Refuted                    // no order of the operations explains what was observed
 )
 
-// maxSteps is the maximum number of steps of the model in one check. Linearizability is NP-hard. The budget limits
-// steps rather than time, so a history gets the same answer on every machine.
+// maxSteps is the maximum number of model steps in one check. Linearizability is NP-hard. The budget limits steps
+// rather than time, so that a history gets the same answer on every machine.
 const maxSteps = 1 << 20
 
-// Limits on memory, in bytes. maxMemory limits the memory for all steps of one check. Each step takes stepMemory, plus
-// one bit for each operation, because porcupine remembers every step that was possible.
+// Memory limits, in bytes. maxMemory limits the memory for all steps in one check. Each step takes stepMemory, plus one
+// bit for each operation, because porcupine remembers every step that was possible.
 const (
 	maxMemory  = 256 << 20
 	stepMemory = 200
 )
 
-// budget counts the steps of one check. When it is used up, every further step is refused, so porcupine soon gives up.
+// budget counts the steps in one check. Once it is used up, every further step is refused, so porcupine soon gives up.
 type budget struct {
 	left int // number of steps that may still be tried
 	room int // number of steps that may still be remembered
 }
 
-// budgetFor returns the budget for a check of the given number of operations. The budget never allows more than the
-// given number of steps.
+// budgetFor returns the budget for a check of the given number of operations, which allows no more than the given
+// number of steps.
 func budgetFor(operations, steps int) budget {
 	return budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
 }
@@ -58,7 +58,7 @@ func (b *budget) spend() bool {
 }
 
 // keep reserves the memory that porcupine needs to remember one step. If no memory is left, it returns false, and spend
-// permits no further steps.
+// permits no more steps.
 func (b *budget) keep() bool {
 	if b.room--; b.room < 0 {
 		b.left = -1

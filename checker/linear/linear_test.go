@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// enter and leave return an operation of section s that takes effect between two positions.
+// enter and leave return an operation on section s that takes effect between two positions.
 func enter(s int, call, ret int64) MutexOp {
 	return MutexOp{Section: s, Client: s, Enter: true, Call: call, Return: ret}
 }
@@ -187,7 +187,7 @@ func updatesByForce(value string, left []Update) bool {
 	return done
 }
 
-// TestRegisterAgreesWithItsDefinition tries every combination of three updates and two values, with five ways in which
+// TestRegisterAgreesWithItsDefinition checks every combination of three updates and two values, with five ways in which
 // the updates can overlap in time.
 func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	values := []string{"", "a"}

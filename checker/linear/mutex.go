@@ -7,7 +7,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// MutexOp is one operation on a critical section: entering or leaving it. The owner of the lock is the section, not the
+// MutexOp is one operation on a critical section: entering or leaving it. The lock's owner is the section, not the
 // process, because a process may be in two sections at the same time.
 type MutexOp struct {
 	Section int // number of the section, starting from 0 for each lock
@@ -25,7 +25,7 @@ type MutexOp struct {
 // porcupine stores them in interfaces.
 type mutexState int
 
-// mutexStep is the step function of a mutex without shared sections.
+// mutexStep is the step function for a mutex without shared sections.
 func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	own := mutexState(op.Section + 1)
 	if op.Enter {
@@ -34,8 +34,8 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	return 0, s == own
 }
 
-// MutexEvidence checks all operations on a lock in a single call to porcupine; permits is the number of permits of the
-// lock. It keeps the data needed to draw a diagram of the result.
+// MutexEvidence checks all operations on a lock in a single call to porcupine; permits is the lock's number of permits.
+// It keeps the data needed to draw a diagram of the result.
 func MutexEvidence(ops []MutexOp, permits int) *Evidence {
 	several := admitsSeveral(ops, permits)
 	m := mutexModel(permits, several, nil)
@@ -50,8 +50,8 @@ func MutexEvidence(ops []MutexOp, permits int) *Evidence {
 		appendMutexOperations(nil, ops))
 }
 
-// admitsSeveral reports whether several sections may be open at the same time, because they share the lock or because
-// it has several permits.
+// admitsSeveral reports whether several sections may be open at the same time, either because they share the lock or
+// because it has several permits.
 func admitsSeveral(ops []MutexOp, permits int) bool {
 	return permits > 1 || slices.ContainsFunc(ops, func(op MutexOp) bool { return op.Shared })
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Parts checks the critical sections of a lock in parts, so that the memory needed for a check does not grow
-// quadratically with the length of the history. A part ends at an instant at which nobody is inside: if a section's
-// enter had returned before the instant, its leave had already been called. These sections are called the earlier
-// sections, all others the later sections. The whole is linearizable if and only if the earlier sections are
-// linearizable and the later sections are linearizable:
+// Parts checks a lock's critical sections in parts, so that the memory needed for a check does not grow quadratically
+// with the length of the history. A part ends at an instant at which nobody is inside: if a section's enter had
+// returned before the instant, its leave had already been called. These sections are called the earlier sections, all
+// others the later sections. The whole is linearizable if and only if the earlier sections are linearizable and the
+// later sections are linearizable:
 //
 // "Only if": in a legal order, each section is left after it is entered, and no two sections overlap unless both are
-// shared. (For a semaphore, no more sections than permits are open at the same time.) This is also true for any subset
+// shared. (For a semaphore, no more sections than permits are open at the same time.) This is also true of any subset
 // of the sections, and leaving out operations does not change the order of the others. So a legal order of the whole
 // contains a legal order of the earlier sections and a legal order of the later sections.
 //
@@ -31,10 +31,10 @@ type Parts struct {
 	// Least is the minimum number of sections in each part except the last. It must be positive. A larger value saves
 	// time, since each call to porcupine costs as much as checking several sections.
 	Least int
-	// Most is the maximum number of sections in one call to porcupine. If a part is longer, only that many of its
+	// Most is the maximum number of sections in one call to porcupine. If a part is longer, only its first Most
 	// sections are checked, so it can be refuted but not confirmed.
 	Most int
-	// Steps is the number of steps of the model that are left for further calls to porcupine.
+	// Steps is the number of model steps left for further calls to porcupine.
 	Steps int
 	// Permits is the maximum number of holders if the lock is a semaphore. It is 0 or 1 for a mutex.
 	Permits int
@@ -51,12 +51,12 @@ type modeled struct {
 	several bool
 }
 
-// MaxSections is the value to which Renew sets Most. A call to porcupine with that many sections takes 80 MB.
+// MaxSections is the value that Renew sets Most to. A call to porcupine with that many sections takes 80 MB.
 const MaxSections = 10_000
 
 // Renew sets the permits and the limits for another history. The time per section is about the same for all values of
-// Least from 8 to 250. Small values are better if many clients wait: a call to porcupine contains at most as many
-// waiters as sections, so it has fewer orders to try. The steps are enough for a million operations, however many
+// Least from 8 to 250. Small values are better if many clients are waiting: a call to porcupine contains at most as
+// many waiters as sections, so it has fewer orders to try. The steps are enough for a million operations, however many
 // clients contend for the lock.
 func (p *Parts) Renew(permits int) {
 	p.Least, p.Most, p.Steps, p.Permits = 16, MaxSections, 1<<24, permits
@@ -69,10 +69,10 @@ func (p *Parts) Renew(permits int) {
 //
 // The answer is the same as if all operations were checked together, even if such a check would exceed its budget. It
 // is TooMany if some part has more than Most sections and no part is refuted. If it is Refuted, refuted contains the
-// operations of the refuted part.
+// refuted part's operations.
 //
-// The operations of a section must be adjacent, with the enter first. The sections must be sorted by the return of
-// their enters.
+// A section's operations must be adjacent, with the enter first. The sections must be sorted by when their enters
+// returned.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {
@@ -92,7 +92,7 @@ func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	return answer, nil
 }
 
-// ask calls porcupine once and deducts the steps used from p.Steps.
+// ask calls porcupine once and deducts the steps it used from p.Steps.
 func (p *Parts) ask(ops []MutexOp) Answer {
 	steps := min(p.Steps, maxSteps)
 	if steps == 0 {
@@ -109,9 +109,9 @@ func (p *Parts) ask(ops []MutexOp) Answer {
 	return answer
 }
 
-// first returns how many operations belong to the first part, and how many of these are checked.
+// first returns how many operations are in the first part, and how many of these are checked.
 func (p *Parts) first(ops []MutexOp) (asked, part int) {
-	left := int64(math.MinInt64) // the latest call of leave among the sections so far
+	left := int64(math.MinInt64) // the latest call to leave among the sections so far
 	for sections := 1; part < len(ops); sections++ {
 		if sections > p.Least && left < ops[part].Return {
 			break

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// crowd returns a random history of sections of six clients. A client asks for the lock, enters once the lock is free,
+// crowd returns a random history of six clients' sections. A client asks for the lock, enters once the lock is free,
 // and later begins to leave. Its leave may return, or the return may be missing. If broken is set, a client sometimes
 // enters although the lock is not free.
 func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
@@ -87,8 +87,8 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly lets a hundred clients wait throughout. Any of them may be the next to enter, so
-// there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
+// TestManyWhoWaitAreTooManyAtOnceOnly has a hundred clients waiting throughout. Any of them may be the next to enter,
+// so there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	called := make([]int64, 100)

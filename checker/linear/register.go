@@ -20,7 +20,7 @@ type Update struct {
 	Call, Return int64
 }
 
-// updateStep is the step function of a register. It needs no special case for an optional update that never took
+// updateStep is the step function of a register. It does not need a special case for an optional update that never took
 // effect: since its Return is Forever, it can be last in an order, where its effect is never read. If the current value
 // is not the one that the update read, the step leaves it unchanged.
 func updateStep(value string, u *Update) (string, bool) {
@@ -33,7 +33,7 @@ func updateStep(value string, u *Update) (string, bool) {
 	return value, false
 }
 
-// Register checks whether the updates of one datum are atomic. There must be an order in which each update finds the
+// Register checks whether the updates to one datum are atomic. There must be an order in which each update finds the
 // value that it read, starting from initial.
 func Register(initial string, updates []Update) Answer {
 	if explained(initial, updates) {
@@ -59,7 +59,7 @@ func explained(initial string, updates []Update) bool {
 	return true
 }
 
-// RegisterEvidence does the same check as Register. In addition to the answer, it returns the orders that porcupine
+// RegisterEvidence performs the same check as Register. In addition to the answer, it returns the orders that porcupine
 // tried, so that a report can draw them.
 func RegisterEvidence(initial string, updates []Update) *Evidence {
 	m := model(initial, updateStep, nil)

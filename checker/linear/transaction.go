@@ -4,7 +4,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Anything is the content of a register whose initial value is unknown. Its first read may return any value.
+// Anything is the content of a register with an unknown initial value. Its first read may return any value.
 const Anything = -1
 
 // Step is a part of a transaction that reads a value from a register or writes one to it.
@@ -15,7 +15,7 @@ type Step struct {
 }
 
 // Transaction is a list of steps on registers that take effect together. A compare-and-set is a read of the old value
-// followed by a write of the new value. A read with an unknown result has no step.
+// followed by a write of the new value. A read with an unknown result is left out.
 type Transaction struct {
 	Steps    []Step
 	Optional bool // the outcome is unknown: the transaction took effect once or never; Return must be Forever
@@ -25,7 +25,7 @@ type Transaction struct {
 	Call, Return int64
 }
 
-// registers assigns numbers to the states of the registers, so that states can be compared as numbers.
+// registers numbers the registers' states, so that they can be compared as numbers.
 type registers struct {
 	known  [][]int
 	number map[string]int
@@ -40,7 +40,7 @@ func newRegisters(initial []int) *registers {
 	return r
 }
 
-// enter returns the number of the state in next. It assigns a new number if the state has none.
+// enter returns the number of the state in next. If the state has none, it assigns a new one.
 func (r *registers) enter() int {
 	r.key = r.key[:0]
 	for _, v := range r.next {
@@ -69,8 +69,8 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 	return r.enter(), true
 }
 
-// Transactions checks whether the transactions have an order in which each finds the values that it read. The argument
-// initial contains the initial values of the registers.
+// Transactions checks whether the transactions can be ordered so that each finds the values that it read. initial
+// contains the registers' initial values.
 func Transactions(initial []int, list []Transaction) Answer {
 	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
 	m := model(0, r.step, &b)

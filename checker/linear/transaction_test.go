@@ -84,7 +84,7 @@ func TestTransactionsThatCannotBeOrderedInTime(t *testing.T) {
 	}
 }
 
-// BenchmarkTransactions checks 9,000 operations on a register that ten clients use at the same time.
+// BenchmarkTransactions checks 9,000 operations on a register that ten clients are using at the same time.
 func BenchmarkTransactions(b *testing.B) {
 	var list []Transaction
 	for i := range 9000 {

@@ -1,4 +1,4 @@
-// Package nearest suggests known words in place of a misspelled word. All messages that ask "did you mean" use it.
+// Package nearest suggests known words for a misspelled word. All messages that ask "did you mean" use it.
 package nearest
 
 import (
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// longestNearest is the maximum length in bytes of the words that Word compares. Longer words are hardly misspellings,
-// and comparing them takes too long: the time grows with the product of the lengths.
+// longestNearest is the maximum length in bytes of the words that Word compares. Longer words are unlikely to be
+// misspellings, and comparing them takes too long: the time grows with the product of the lengths.
 const longestNearest = 64
 
-// Word returns the choice that word was most likely meant to be: the choice with the smallest edit distance, or the
-// first of several such choices. Case is ignored. It returns "" if no choice is near. A choice is near if the edit
+// Word returns the choice that word was most likely meant to be: the one with the smallest edit distance, or the first
+// of these if there are several. Case is ignored. It returns "" if no choice is near. A choice is near if the edit
 // distance is at most a third of the longer word's length (rounded up) and less than that length.
 func Word(word string, choices []string) string {
 	if all := nearest(word, choices); len(all) > 0 {
@@ -45,13 +45,13 @@ func nearest(word string, choices []string) (all []string) {
 	return all
 }
 
-// sameBeginning is the number of initial letters that related words have in common, such as "extend" and "extension".
+// sameBeginning is how many initial letters related words have in common, for example "extend" and "extension".
 const sameBeginning = 4
 
-// Meant returns all choices that a word may have been meant to be. These are the nearest choices, and those that
-// contain the word or are contained in it, as with "lag" and "max-lag". If there are none, it returns the choices with
-// the same beginning. Case is ignored. A word of one letter, or a choice of fewer than three, does not count as
-// contained in another word.
+// Meant returns all the choices that a word might stand for. These are the nearest choices, and those that contain the
+// word or are contained in it, as with "lag" and "max-lag". If there are none, it returns the choices with the same
+// beginning. Case is ignored. One-letter words, and choices of fewer than three letters, do not count as contained in
+// another word.
 func Meant(word string, choices []string) []string {
 	all := nearest(word, choices)
 	if len(word) < 2 || len(word) > longestNearest {
@@ -74,10 +74,10 @@ func Meant(word string, choices []string) []string {
 	return all
 }
 
-// distance returns the Damerau-Levenshtein distance (optimal string alignment): the number of insertions, deletions,
-// replacements and swaps of neighboring letters that turn a into b, if no part is edited twice.
+// distance returns the Damerau-Levenshtein distance (optimal string alignment): how many insertions, deletions,
+// replacements and swaps of neighboring letters turn a into b, if no part is edited twice.
 func distance(a, b []rune) int {
-	// before, last and row are the distances of a[:i-2], a[:i-1] and a[:i] to each prefix of b.
+	// before, last and row are the distances from a[:i-2], a[:i-1] and a[:i] to each prefix of b.
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -58,7 +58,7 @@ func TestMeantFindsAllThatMayHaveBeenMeant(t *testing.T) {
 	}
 }
 
-// slowDistance computes the distance by its definition, recursively.
+// slowDistance computes the distance recursively, following its definition.
 func slowDistance(a, b string) int {
 	switch {
 	case a == "" || b == "":

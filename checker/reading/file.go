@@ -19,14 +19,14 @@ type File struct {
 	Untimed bool // whether the operations state no times; they are then drawn one millisecond apart
 }
 
-// Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN. It detects the format. An error begins with
+// Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN, detecting which it is. An error begins with
 // the file's name and gives the line number.
 func Read(name string, r io.Reader) (*File, error) {
 	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
 }
 
-// ReadAll reads files that are to be merged into one history. The events of all files are stored in a single array, one
-// file after another, so that [Together] can sort them in place. Do not append to them.
+// ReadAll reads files that will be merged into one history. All files' events are stored in a single array, one file
+// after another, so that [Together] can sort them in place. Do not append to them.
 func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	n := 0
 	for _, r := range from {
@@ -46,7 +46,7 @@ func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	return files, nil
 }
 
-// readInto reads a history and appends its events to room, within the capacity of room.
+// readInto reads a history and appends its events to room, up to room's capacity.
 func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(&bounded{r, mostBytes + 1}, 64<<10)
 	f := &File{Part: Part{Name: name}}
@@ -97,12 +97,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shortestLine is the approximate length in bytes of the shortest event. It limits the number of events that a file of
-// very short lines is assumed to contain.
+// shortestLine is roughly how many bytes the shortest event takes up. It limits how many events a file of very short
+// lines is assumed to contain.
 const shortestLine = 32
 
 // lines estimates the number of events in a file, so that memory for them can be allocated at once. It returns 0 for
-// input that can be read only once, and for a device, which may have no end.
+// input that can be read only once, and for devices, which may never end.
 func lines(r io.Reader) int {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {
@@ -131,8 +131,8 @@ func lines(r io.Reader) int {
 
 func withoutPackage(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "history: ")) }
 
-// isJSON reports whether the input begins like JSON lines, with a brace and a quote. A map in EDN begins with a brace
-// and a keyword.
+// isJSON reports whether the input begins like JSON lines, with a brace and a quote. EDN maps begin with a brace and a
+// keyword.
 func isJSON(in *bufio.Reader) bool { return begins(in, "{", `"`) }
 
 // isJSONArray reports whether the input begins like a JSON array of objects.

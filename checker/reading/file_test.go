@@ -73,8 +73,8 @@ func TestACutLastLineIsReadUpToThere(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that, whatever a file contains, Read returns either a history with events or an error that names the
-// file.
+// FuzzRead checks that Read returns either a history with events or an error that names the file, no matter what the
+// file contains.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{asJSON, asEDN, "[" + asEDN, asJSON + "\n" + asJSON[:9], `{"header":{"clock_error":-1}}`,
 		`{"header":{"reading":"strict","reentrant":true}}` + "\n" + asJSON} {
@@ -93,7 +93,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestADeviceIsNotReadToItsEnd checks that Read does not count the lines of a device, because a device may have no end.
+// TestADeviceIsNotReadToItsEnd checks that Read does not count a device's lines, because a device may not have an end.
 func TestADeviceIsNotReadToItsEnd(t *testing.T) {
 	f, err := os.Open(os.DevNull)
 	if err != nil {
@@ -111,7 +111,8 @@ func TestADeviceIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAFileWithoutEndIsRefused checks that the number of bytes read from a file is limited, however long its lines are.
+// TestAFileWithoutEndIsRefused checks that there is a limit to the number of bytes read from a file, no matter how long
+// its lines are.
 func TestAFileWithoutEndIsRefused(t *testing.T) {
 	for left, want := range map[int64]string{10: "", 4: "the file is longer than 4294967296 bytes"} {
 		text, err := io.ReadAll(&bounded{strings.NewReader("12345"), left})

@@ -8,22 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Part is a history with the name of its file.
+// Part is a history together with the name of its file.
 type Part struct {
 	Name    string
 	History *history.History
 	// Cut says what is wrong with the end of a truncated file. It is empty if the file is complete. The events before
-	// the cut were read.
+	// the cut have been read.
 	Cut string
 }
 
-// Merge combines the histories of several machines into one, in the order of their times. Events of the same part keep
-// their order. For each process, the merged header contains the maximum error of its clock and the time at which its
-// recording ended. A single part is returned as it is. If there are several parts, their events are moved into the new
-// history, and the parts must not be used afterward.
+// Merge combines several machines' histories into one, in time order. Events from the same part keep their order. For
+// each process, the merged header contains its clock's maximum error and the time at which its recording ended. A
+// single part is returned as it is. If there are several parts, their events are moved into the new history, and the
+// parts must not be used afterward.
 //
-// Merge returns an error in four cases: a part does not state the error of its clock; two parts contain the same
-// process or attempt; only some parts state when their time begins; or the headers contradict each other.
+// Merge returns an error in four cases: a part does not state its clock's error; two parts contain the same process or
+// attempt; only some parts state when their time begins; or the headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil
@@ -68,9 +68,9 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds to a header what a part says about the processes that it records: the maximum errors of their clocks, and
-// the times at which their records end. The record of a process ends at the end given in the part's header or at the
-// last event, whichever is later. If the file is truncated, it ends at the last event.
+// knows adds to a header what a part says about the processes it recorded: their clocks' maximum errors, and the times
+// at which their records end. A process's record ends at the end given in the part's header or at the last event,
+// whichever is later. If the file is truncated, it ends at the last event.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never
@@ -92,7 +92,7 @@ func (p *Part) knows(to *history.Header) {
 	}
 }
 
-// shift returns the amount to add to the part's times so that they are measured from start. The part must not begin
+// shift returns how much to add to the part's times so that they are measured from start. The part must not begin
 // before start.
 func (p *Part) shift(start int64) history.Time {
 	if p.History.Header.Start == 0 {
@@ -119,8 +119,8 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// longest returns, for each client, the longest TTL that the two headers give. It omits clients whose longest TTL is
-// the greater of the headers' default TTLs (the field TTL).
+// longest returns, for each client, the longest TTL in the two headers. It omits clients whose longest TTL is the
+// greater of the headers' default TTLs (the TTL field).
 func longest(a, b *history.Header) map[history.Process]history.Time {
 	of := map[history.Process]history.Time{}
 	for _, h := range []*history.Header{a, b} {
@@ -132,8 +132,7 @@ func longest(a, b *history.Header) map[history.Process]history.Time {
 	return of
 }
 
-// mergeHeader merges the header of part p into another header. If p is the first part, its header replaces the other
-// one.
+// mergeHeader merges part p's header into another header. If p is the first part, its header replaces the other one.
 func mergeHeader(to *history.Header, p *Part, first bool) error {
 	h, before := p.History.Header, *to
 	if first {
@@ -191,9 +190,9 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-// inOrder returns the events of all parts in the order of their times, measured from start. If times are equal, the
-// earlier part comes first. The events of a part keep their order, even if its clock jumped backward. The events are
-// moved in place if the parts already follow one another in memory. Otherwise they are copied first.
+// inOrder returns the events of all parts in time order, measured from start. If times are equal, the earlier part
+// comes first. A part's events keep their order, even if its clock jumped backward. If the parts already follow one
+// another in memory, the events are moved in place. Otherwise they are copied first.
 func inOrder(parts []Part, start int64) []history.Event {
 	type queue struct {
 		at   history.Time // the time that the queue's next event is sorted by
@@ -241,7 +240,7 @@ func inOrder(parts []Part, start int64) []history.Event {
 	return events
 }
 
-// joined returns a followed by b. If b already follows a in memory, it copies nothing.
+// joined returns a followed by b. If b already follows a in memory, nothing is copied.
 func joined(a, b []history.Event) []history.Event {
 	if n := len(a) + len(b); len(b) > 0 && n <= cap(a) && &a[:n][len(a)] == &b[0] {
 		return a[:n]
@@ -264,7 +263,7 @@ func arrange(events []history.Event, order []int) {
 	}
 }
 
-// shifted returns an event with its times moved by delta, the distance between two starting times.
+// shifted returns an event with its times moved by delta, the difference between two starting times.
 func shifted(e history.Event, delta history.Time) history.Event {
 	e.Time += delta
 	key := e.F == history.KeySet || e.F == history.KeyProlonged

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// part returns a Part whose history is encoded by the given lines.
+// part returns a Part with the history that the given lines encode.
 func part(t *testing.T, name string, lines ...string) Part {
 	t.Helper()
 	h, err := history.Decode(strings.NewReader(strings.Join(lines, "\n")))
@@ -23,14 +23,14 @@ func part(t *testing.T, name string, lines ...string) Part {
 	return Part{Name: name, History: h}
 }
 
-// took returns a line of a history that says that an acquire of the process returned ok at the given time.
+// took returns a line in a history that says that an acquire by the process returned ok at the given time.
 func took(process string, at int) string {
 	return fmt.Sprintf(`{"time":%d,"process":%q,"type":"ok","f":"acquire","lock":"l","attempt":"%s/%d","since":%d,`+
 		`"granted":%d,"until":%d}`, at, process, process, at, at, at, at+5)
 }
 
-// TestMachinesAreMergedByTheirTimes merges three files whose times begin at different instants. In the second file, the
-// clock jumps backward once.
+// TestMachinesAreMergedByTheirTimes merges three files that start measuring time at different instants. In the second
+// file, the clock jumps backward once.
 func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	h, err := Merge([]Part{
 		part(t, "a", `{"header":{"start":1000,"clock_error":3,"end":50,"ttl":7,"locks":["l"]}}`, took("a", 10),
@@ -57,9 +57,8 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd checks the clock error of each process, and when its recording ends. The
-// recording ends when the header says, but not before the last event. If the file is truncated, it ends at the last
-// event.
+// TestEachMachineKeepsItsClockAndItsEnd checks each process's clock error, and when its recording ends. The recording
+// ends when the header says, but not before the last event. If the file is truncated, it ends at the last event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"
@@ -124,7 +123,7 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 
 // TestFilesThatAreReadTogetherAreMergedInPlace checks that ReadAll gives the same merged history as reading the files
 // one by one. ReadAll must store the history in the buffers into which it has read the files. The history must also be
-// the same if the sizes of the files are unknown.
+// the same if the file sizes are unknown.
 func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
 	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,
 		`{"header":{"start":6,"clock_error":3,"end":90}}`}

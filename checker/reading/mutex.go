@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// Kind is the kind of lock in a history. If the history's header does not specify the kind, the user specifies it.
+// Kind is the kind of lock in a history. If the history's header does not specify it, the user does.
 type Kind string
 
-// The kinds of lock. AsRecorded, the zero Kind, means that the header says which kind it is.
+// Kinds of lock. AsRecorded, the zero Kind, means that the header says which kind it is.
 const (
 	AsRecorded Kind = ""
 	Mutex      Kind = "mutex"     // a lock that is only acquired and released
@@ -32,8 +32,8 @@ func KindOf(word string) (Kind, error) {
 }
 
 // take marks a history as one of this kind of lock. It returns an error if the history contains anything that such a
-// lock does not have: operations other than acquire and release, leases, shared holds, records of servers or of a
-// resource, or, for a mutex, tokens.
+// lock does not have: operations other than acquire and release, leases, shared holds, server or resource records, or,
+// for a mutex, tokens.
 func (k Kind) take(h *history.History) error {
 	if k == AsRecorded {
 		return nil

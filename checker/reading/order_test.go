@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestFieldsAreInOrderOrSaidNotToBe tests every field whose values must be in some order or appear in a list of the
-// header. It makes a record with a field that breaks this rule. Either the record must be rejected with an error that
-// gives the file, the line and the problem, or it must be accepted for a stated reason.
+// TestFieldsAreInOrderOrSaidNotToBe tests every field whose values must be in some order or be listed in the header. It
+// makes a record with a field that breaks this rule. Either the record must be rejected with an error that gives the
+// file, the line and the problem, or it must be accepted for a stated reason.
 func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	const header = `{"header":{"servers":["s1","s2"],"shards":[["s1","s1-replica"]],"quorum":2,"clock_error":4,"end":90}}`
 	grant := func(f, typ string, time, since, granted, until int, more string) string {
@@ -81,8 +81,7 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// TestEDNStatesNoGrants checks that keys of a grant in Jepsen's operations are ignored, so that their order does not
-// matter.
+// TestEDNStatesNoGrants checks that grant keys in Jepsen's operations are ignored, so that their order does not matter.
 func TestEDNStatesNoGrants(t *testing.T) {
 	f, err := Read("h.edn", strings.NewReader(
 		`{:type :ok, :f :acquire, :process 0, :time 9, :since 8, :granted 7, :until 6, :counted [:s1 :s1]}`))
@@ -91,7 +90,8 @@ func TestEDNStatesNoGrants(t *testing.T) {
 	}
 }
 
-// TestHeadersThatContradictThemselvesAreRefused checks that the error gives the line and says what is wrong.
+// TestHeadersThatContradictThemselvesAreRefused checks that a contradictory header is refused with an error that gives
+// the line and says what is wrong.
 func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 	for header, want := range map[string]string{
 		`{"ttl":-1}`:         `"ttl" is -1: it cannot be negative`,

@@ -1,6 +1,6 @@
-// Package reading turns recorded histories into the single history that the laws check. It reads files and merges the
-// histories of several machines. Under the strict reading, it drops releases that failed, because they released
-// nothing. It also resolves the nested acquires of one owner.
+// Package reading turns recorded histories into the single history that the laws check. It reads files and merges
+// histories from several machines. Under the strict reading, it drops failed releases, because they did not release
+// anything. It also resolves nested acquires by the same owner.
 //
 // Goals: the laws, the plots and the metrics all use the same history. They need not know how failed releases and
 // nested acquires are interpreted.
@@ -21,12 +21,12 @@ type removed struct {
 // prepare prepares h for the laws: it interprets failed releases as the header's Reading says, and removes nested
 // acquires if the header says that acquires nest. It does not change h. The remaining events keep their indexes.
 //
-// Under history.Strict, a release that failed released nothing: its call and its return are removed. A release with an
-// unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
+// Under history.Strict, a failed release did not release anything: its call and its return are removed. A release with
+// an unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
 //
-// The nested acquires of an owner are removed, together with the same number of its releases. A nested acquire that has
-// a lease becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire
-// during a shared hold is not nested.
+// An owner's nested acquires are removed, together with the same number of its releases. A nested acquire with a lease
+// becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire during a
+// shared hold is not nested.
 func prepare(h *history.History) (*history.History, removed) {
 	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
 	var left removed
@@ -65,7 +65,7 @@ type task struct {
 	holds    []hold
 }
 
-// hold is a lock held by one owner, with the number of times that the owner has acquired it.
+// hold is a lock held by one owner, with how many times the owner has acquired it.
 type hold struct {
 	attempt history.Attempt
 	shared  bool
@@ -88,7 +88,7 @@ func (n *nesting) task(e *history.Event) *task {
 	return n.tasks[name]
 }
 
-// failed drops failed releases together with their calls. It returns how many it dropped.
+// failed drops failed releases along with their calls. It returns how many it dropped.
 func (n *nesting) failed() (count int) {
 	clear(n.tasks)
 	for i := range n.events {
@@ -113,9 +113,9 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called finds the call that belongs to the return e, and removes it from the list. This is the call of the same
-// attempt or, if there is none, the oldest call for which either the call or e names no attempt. called returns -1 if
-// there is no such call.
+// called finds the call that the return e belongs to, and removes it from the list. This is the call by the same
+// attempt or, if there is none, the oldest call for which either the call or e does not name an attempt. called returns
+// -1 if there is no such call.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {
@@ -144,8 +144,8 @@ func (n *nesting) crashed(p history.Process) {
 	}
 }
 
-// nested drops the acquires of an owner that already holds the lock, and the releases after which the owner still holds
-// it. It returns the number of acquires that it dropped.
+// nested drops acquires by an owner that already holds the lock, and releases after which the owner still holds it. It
+// returns the number of acquires dropped.
 func (n *nesting) nested() (count int) {
 	clear(n.tasks)
 	for i := range n.events {
@@ -233,7 +233,7 @@ func (n *nesting) release(i int, e *history.Event) {
 	}
 }
 
-// end removes the latest hold of an attempt, or of any attempt if a is empty.
+// end removes an attempt's latest hold, or the latest of any attempt if a is empty.
 func (n *nesting) end(t *task, a history.Attempt) {
 	for k := len(t.holds) - 1; k >= 0; k-- {
 		if a == "" || t.holds[k].attempt == a {

@@ -39,7 +39,7 @@ func rumor(seed uint64, n int) *history.History {
 	return h
 }
 
-// named returns the history with the process's name as the attempt of all its holds. Some locks store such a value,
+// named returns the history with the process's name as the attempt for all its holds. Some locks store such a value,
 // which identifies only the client.
 func named(h *history.History) *history.History {
 	out := &history.History{Header: h.Header}
@@ -142,7 +142,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestNestedLeasesExtendTheOuterOne checks that the lease of a nested acquire extends the outer hold.
+// TestNestedLeasesExtendTheOuterOne checks that a nested acquire's lease extends the outer hold.
 func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 	h, err := history.Decode(strings.NewReader(`{"header":{"reentrant":true,"end":100}}
 {"time":0,"process":"a","type":"invoke","f":"acquire","lock":"l"}
@@ -251,7 +251,7 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 }
 
 // TestAReleaseThatFailedIsTheOneOfItsAttempt checks histories in which several calls are in progress. A failed return
-// belongs to the call of its attempt, even if other calls name no attempt.
+// belongs to its own attempt's call, even if other calls do not name an attempt.
 func TestAReleaseThatFailedIsTheOneOfItsAttempt(t *testing.T) {
 	h := &history.History{}
 	h.Header.Reading = history.Strict

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/register"
 )
 
-// Options override fields in the headers of files. The zero Options override nothing.
+// Options override header fields in files. The zero Options override nothing.
 type Options struct {
 	Reading    *history.Reading
 	ClockError *history.Time
@@ -18,8 +18,8 @@ type Options struct {
 	Permits    int    // how many clients may hold a lock at the same time; if 0, the headers decide
 }
 
-// Together combines files into the single history that is checked. Its events are numbered from 0. The result notes
-// contains sentences that readers of the verdict must know. Sentences about truncated files come first.
+// Together combines files into the single history to be checked. Its events are numbered from 0. notes contains
+// sentences that readers of the verdict need to know, starting with those about truncated files.
 func Together(files []*File, o Options) (h *history.History, notes []string, err error) {
 	var parts []Part
 	var untimed []string
@@ -66,8 +66,7 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	return h, append(append(notes, untimed...), left.notes()...), nil
 }
 
-// ofRegisters returns an error if the operations on registers are invalid, or if a history of locks contains an initial
-// value.
+// ofRegisters returns an error if the register operations are invalid, or if a lock history contains an initial value.
 func ofRegisters(h *history.History) error {
 	of, err := register.Of(h)
 	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }
@@ -88,8 +87,8 @@ func (l removed) notes() (notes []string) {
 	return notes
 }
 
-// permit sets the number of permits of a history's locks. It returns an error if the lock is to have several permits
-// but the history contains shared holds.
+// permit sets the number of permits for a history's locks. It returns an error if there would be several permits and
+// the history contains shared holds.
 func (o *Options) permit(h *history.History) error {
 	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Shared }); i >= 0 && o.Permits > 1 {
 		return fmt.Errorf("event %d is a shared hold, and each hold of a semaphore takes one of %d permits: "+

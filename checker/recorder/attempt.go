@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Attempt is one request for a lock, together with the hold that may result from it. Call its methods in the order of
-// the events: Acquiring, Extending and Releasing before the action, the other methods once its outcome is known. The
+// Attempt is one request for a lock, together with the hold that may result from it. Call its methods in the same order
+// as the events: Acquiring, Extending and Releasing before the action, the other methods once its outcome is known. The
 // methods do not return write errors, so that a service keeps running even if its record cannot be written; see
 // Recorder.Err.
 type Attempt struct {
@@ -18,10 +18,10 @@ type Attempt struct {
 	called int64 // when the attempt or its latest extension was called, in ns since 1970
 }
 
-// Acquiring begins an attempt. Call it just before the lock is requested.
+// Acquiring begins an attempt. Call it just before requesting the lock.
 func (r *Recorder) Acquiring(lock history.Lock) Attempt { return r.acquiring(lock, false) }
 
-// AcquiringShared begins an attempt to acquire a shared (read) hold. Call it just before the lock is requested.
+// AcquiringShared begins an attempt to acquire a shared (read) hold. Call it just before requesting the lock.
 func (r *Recorder) AcquiringShared(lock history.Lock) Attempt { return r.acquiring(lock, true) }
 
 func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
@@ -40,13 +40,14 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 	return a
 }
 
-// Name returns the attempt's name in the history. If a service stores it as the value of the lock, the servers' records
-// can be matched to attempts.
+// Name returns the attempt's name in the history. If a service stores it as the lock's value, the servers' records can
+// be matched to attempts.
 func (a Attempt) Name() history.Attempt { return a.name }
 
-// Acquired records that the lock is held. Call it before the work under the lock begins. until is the end of the
-// validity that the library reports, or the zero Time if it reports none. token is the fencing token, or 0 if there is
-// none. If the library reports a validity, counted lists the servers whose grants it counted, as far as they are known.
+// Acquired records that the lock is held. Call it before the work under the lock begins. until is when the validity
+// reported by the library ends, or the zero Time if the library does not report one. token is the fencing token, or 0
+// if there is none. If the library reports a validity, counted lists the servers that it counted as having granted the
+// lock, as far as they are known.
 func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
 	a.record(history.Acquire, history.OK, until, token, counted...)
 }
@@ -57,16 +58,15 @@ func (a Attempt) NotAcquired(outcome history.Type) {
 	a.record(history.Acquire, outcome, time.Time{}, 0)
 }
 
-// Extending records that the lock is about to be extended. Call Extended or NotExtended on the Attempt that Extending
-// returns.
+// Extending records that the lock is about to be extended. Call Extended or NotExtended on the Attempt that it returns.
 func (a Attempt) Extending() Attempt {
 	a.record(history.Extend, history.Invoke, time.Time{}, 0)
 	a.called = time.Now().UnixNano()
 	return a
 }
 
-// Extended records that the lock was extended. The extension is valid until the given time. counted lists the servers
-// that granted it. Call Extended on the result of Extending.
+// Extended records that the lock was extended until the given time. counted lists the servers that granted the
+// extension. Call Extended on the result of Extending.
 func (a Attempt) Extended(until time.Time, counted ...history.Process) {
 	a.record(history.Extend, history.OK, until, 0, counted...)
 }
@@ -79,7 +79,7 @@ func (a Attempt) NotExtended(outcome history.Type) {
 // Lost records that the holder has learned that it no longer holds the lock, and has stopped its work.
 func (a Attempt) Lost() { a.record(history.Lost, history.Info, time.Time{}, 0) }
 
-// Releasing records that the work under the lock is over. Call it before the lock is released.
+// Releasing records that the work under the lock is over. Call it before releasing the lock.
 func (a Attempt) Releasing() { a.record(history.Release, history.Invoke, time.Time{}, 0) }
 
 // Released records the outcome of the release: history.OK; history.Fail if the holder no longer held the lock;
@@ -88,7 +88,7 @@ func (a Attempt) Released(outcome history.Type) {
 	a.record(history.Release, outcome, time.Time{}, 0)
 }
 
-// record writes an event of the attempt. An invalid outcome is recorded as unknown (history.Info).
+// record writes an event for the attempt. An invalid outcome is recorded as unknown (history.Info).
 func (a Attempt) record(f history.F, outcome history.Type, until time.Time, token history.Token,
 	counted ...history.Process) {
 	r := a.r

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/recorder"
 )
 
-// Mutex lists the methods of a lock library that a service uses. redsync.Mutex has them.
+// Mutex lists the lock library methods that a service uses. redsync.Mutex has them.
 type Mutex interface {
 	LockContext(ctx context.Context) error
 	UnlockContext(ctx context.Context) (bool, error)

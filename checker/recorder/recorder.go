@@ -1,5 +1,5 @@
-// Package recorder lets a service in production record what it does with its locks. The command "fencepost check"
-// checks the record.
+// Package recorder lets a production service record what it does with its locks. The command "fencepost check" checks
+// the recording.
 //
 // A Recorder appends one line per event to a file, in the format of package history. Each line is passed to the
 // operating system in a single write before the call returns. If the service crashes, the file is complete up to its
@@ -7,11 +7,11 @@
 // Recording an event takes one to two microseconds. It allocates no memory, except for the name of each attempt.
 //
 // Each machine writes its own file, and check examines the files together. Options.ClockError says how far a machine's
-// clock may be from true time. If a violation depends on the order of two events, and the clocks cannot decide that
-// order, the law is undecided, never violated. The order of events of the same process is always certain.
+// clock may be from true time. If a violation depends on the order of two events and the clocks cannot decide that
+// order, the law is undecided, never violated. The order of events within a process is always certain.
 //
-// Goals: recording is cheap enough to leave on, and the record is correct even if the service ends in the middle of an
-// operation.
+// Goals: recording is cheap enough to leave on, and the recording is correct even if the service dies in the middle of
+// an operation.
 //
 // Non-goals: checking histories, or sending them anywhere.
 //
@@ -36,15 +36,15 @@ import (
 // Options are the settings that a Recorder writes into the header of its file.
 type Options struct {
 	// Process is the name of the recording process. It must differ between machines, and between a service and its
-	// successor after a restart. If it is empty, the name consists of the program, the host and the process ID:
+	// successor after a restart. If empty, it defaults to the program, the host and the process ID:
 	// "orders@host-3-4711".
 	Process history.Process
 	// ClockError is how far the host's clock may be from true time, in either direction, as its NTP client reports it
 	// (chronyc tracking: root dispersion + root delay/2). It must be positive: no two machines have exactly the same
 	// time.
 	ClockError time.Duration
-	// Header contains whatever else is known: locks, TTL, hold and slack, the service. New sets its Start, End and
-	// ClockError.
+	// Header contains everything else that is known: locks, TTL, hold and slack, the service. New sets its Start, End
+	// and ClockError.
 	Header history.Header
 }
 
@@ -64,8 +64,8 @@ type Recorder struct {
 	grant    history.Grant
 }
 
-// Create creates a file and records into it. It returns an error if the file already exists, so that a Recorder never
-// overwrites the record of another service or appends to it.
+// Create creates a file and records into it. It returns an error if the file already exists, so a Recorder never
+// overwrites or appends to another service's recording.
 func Create(path string, o Options) (*Recorder, error) {
 	f, err := safefile.Create(path, 0o644)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// errClosed is returned for events after Close.
+// errClosed is returned for events recorded after Close.
 var errClosed = errors.New("recorder: the recorder is closed")
 
 // Close ends the recording. It returns the first write error and any error from closing the file. Further calls return
@@ -144,11 +144,11 @@ func (r *Recorder) Close() error {
 
 // Record writes any other event:
 //   - a request that the protected resource accepted or refused (apply)
-//   - a read or write of a client
-//   - a change of a server's key (key-set, key-gone), with the attempt whose Name is the key's value
+//   - a client's read or write
+//   - a change to a server's key (key-set, key-gone), with the attempt whose Name is the key's value
 //
-// Record sets the event's index and time. It sets the process if the event has none. The times of the event's grant
-// must be in Unix time. If a history is not allowed to contain the event, Record returns an error and writes nothing.
+// Record sets the event's index and time, and its process if it has none. The times in the event's grant must be Unix
+// times. If the event is not allowed in a history, Record returns an error and writes nothing.
 func (r *Recorder) Record(e history.Event) error {
 	if r == nil {
 		return nil
@@ -165,7 +165,7 @@ func (r *Recorder) Record(e history.Event) error {
 	return r.write(time.Now().UnixNano())
 }
 
-// since converts Unix time to time since the start of the recording.
+// since converts a Unix time to the time since the start of the recording.
 func (r *Recorder) since(t history.Time) history.Time {
 	if t == history.Never {
 		return t

@@ -94,8 +94,8 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
-// TestAClockThatIsSetBackSpoilsNoRecord sets the clock back during a call, so that, according to the clock, the call
-// would be later than its return. The call must then be recorded with the time of the return.
+// TestAClockThatIsSetBackSpoilsNoRecord sets the clock back during a call, so that the call seems to be later than its
+// return. The recorder must then record the call with the time of its return.
 func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{Process: "a", ClockError: 1})
@@ -135,8 +135,8 @@ func TestARecorderRefusesWhatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// TestNoRecorderIsNoRecord checks that the methods of a nil Recorder do nothing, so that a service can call them even
-// if it does not record.
+// TestNoRecorderIsNoRecord checks that a nil Recorder's methods do nothing, so that a service can call them even if it
+// is not recording.
 func TestNoRecorderIsNoRecord(t *testing.T) {
 	var r *Recorder
 	a := r.Acquiring("stock")
@@ -163,8 +163,7 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAFullDiskLeavesWhatWasThere checks that a record can be read up to its last complete line if the disk becomes
-// full.
+// TestAFullDiskLeavesWhatWasThere checks that if the disk fills up, a record can be read up to its last complete line.
 func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	record := func(d *disk) (r *Recorder) {
 		r, err := New(d, Options{Process: "p", ClockError: 1})
@@ -202,8 +201,8 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-// TestManyGoroutinesRecordAtOnce lets two services, each with many goroutines, acquire one mutex in turn. Their merged
-// files show all sections, and no two sections of the same service overlap.
+// TestManyGoroutinesRecordAtOnce has two services, each with many goroutines, take turns acquiring one mutex. Their
+// merged files show all sections, and no two sections of the same service overlap.
 func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	const workers, cycles = 8, 50
 	var lock sync.Mutex
@@ -250,7 +249,7 @@ func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	}
 }
 
-// TestEventsCostNoMemory checks that an event allocates nothing, except for the name of an attempt.
+// TestEventsCostNoMemory checks that an event does not allocate any memory, except for an attempt's name.
 func TestEventsCostNoMemory(t *testing.T) {
 	r, err := New(io.Discard, Options{Process: "orders-7", ClockError: time.Millisecond})
 	if err != nil {
@@ -266,7 +265,8 @@ func TestEventsCostNoMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkEvent measures the time to write an event to a file. A quarter of the events are Acquired, with a grant.
+// BenchmarkEvent measures how long it takes to write an event to a file. A quarter of the events are Acquired, with a
+// grant.
 func BenchmarkEvent(b *testing.B) {
 	r, err := Create(filepath.Join(b.TempDir(), "history.jsonl"), Options{Process: "orders-7", ClockError: 1e6})
 	if err != nil {
@@ -286,8 +286,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// TestACopyOfAFileIsJudgedToItsEnd judges the history of a service that was inside its section when its file ended. It
-// is then unknown whether the service stayed inside.
+// TestACopyOfAFileIsJudgedToItsEnd judges the history of a service whose file ends while the service is inside its
+// section. It is then unknown whether the service stayed inside.
 func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	part := func(name string, lines ...string) reading.Part {
 		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +
@@ -313,8 +313,8 @@ func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	}
 }
 
-// TestWhatTheRemedyAsksForCanBeRecorded starts from a violation whose cause is not recorded. The remedy names the
-// events that would show the cause. A recorder must accept these events, and then the cause must be known.
+// TestWhatTheRemedyAsksForCanBeRecorded starts from a violation with a cause that was not recorded. The remedy names
+// the events that would show the cause. A recorder must accept these events, and they must reveal the cause.
 func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		var file bytes.Buffer
@@ -355,8 +355,8 @@ func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	}
 }
 
-// TestAProcessIsNamedByItsProgram checks that the name of a process contains the name of its program if the options
-// give no name.
+// TestAProcessIsNamedByItsProgram checks that a process's name contains its program's name if the options do not
+// specify a name.
 func TestAProcessIsNamedByItsProgram(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{ClockError: 1})

@@ -13,26 +13,26 @@ import (
 // none is the value of an empty register.
 const none = "nil"
 
-// step is a part of an operation: it read a value from a register or wrote a value to it.
+// step is a part of an operation that reads or writes one register.
 type step struct {
 	register string
 	write    bool
 	value    string
 }
 
-// operation is a client's operation that took effect or may have taken effect.
+// operation is a client's operation that took effect or may have done so.
 type operation struct {
 	f       history.F
 	process history.Process
-	// The operation was called between the positions first and last. They differ only if several threads of a process
-	// called the same operation at the same time: it is then unknown which call belongs to which return. If the call
-	// was not recorded, first is -1 and last is the position of the return.
+	// The call is at some position from first to last. The two differ only if several threads of a process called the
+	// same operation at the same time, so that it is unknown which call belongs to which return. If the call was not
+	// recorded, first is -1 and last is the position of the return.
 	first, last int
 	returned    int // position of the return; never if it is unknown whether the operation took effect
 	steps       []step
 }
 
-// never, in the field returned, means that an operation may have had no effect.
+// never, as the value of operation.returned, means that an operation may have had no effect.
 const never = -1
 
 // reads reports whether the operation read anything.
@@ -50,7 +50,7 @@ func (o *operation) writes() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return s.write })
 }
 
-// reader finds the operations on registers in a history.
+// reader finds the register operations in a history.
 type reader struct {
 	h          *history.History
 	operations []operation
@@ -70,7 +70,7 @@ type list struct {
 // mostTexts is the maximum number of entries in each cache.
 const mostTexts = 1 << 16
 
-// calls stands for n calls of one process that have not returned yet and cannot be distinguished.
+// calls represents n of a process's calls that have not returned yet and cannot be told apart.
 type calls struct {
 	f           history.F
 	what        string // the registers and the written values; see subject
@@ -79,16 +79,16 @@ type calls struct {
 	n           int
 }
 
-// Of reports whether a history is about registers and contains no lock: its clients only read, write, compare-and-set
-// or run transactions, and never while they hold a grant. It returns an error if the history contains both registers
-// and locks, or if a value does not fit its operation.
+// Of reports whether a history uses registers and no locks: its clients only read, write, compare-and-set or run
+// transactions, and never do so while they hold a grant. It returns an error if the history contains both registers and
+// locks, or if a value does not fit its operation.
 func Of(h *history.History) (bool, error) {
 	t, err := read(h)
 	return t != nil, err
 }
 
-// isOfRegisters reports whether a history is about registers and contains no lock. It returns an error if the history
-// contains both.
+// isOfRegisters reports whether a history uses registers and no locks. It returns an error if the history contains
+// both.
 func isOfRegisters(h *history.History) (bool, error) {
 	var data, only, lock *history.Event
 	for i := range h.Events {
@@ -118,7 +118,7 @@ func onRegister(e *history.Event) bool {
 	return false
 }
 
-// read finds the operations in a history of registers. It returns nil for any other history.
+// read finds the operations in a register history. It returns nil for any other history.
 func read(h *history.History) (*reader, error) {
 	if of, err := isOfRegisters(h); !of {
 		return nil, err
@@ -142,7 +142,7 @@ func read(h *history.History) (*reader, error) {
 	return t, nil
 }
 
-// leave records the pending calls of a process as operations whose outcome is unknown.
+// leave records a process's pending calls as operations with an unknown outcome.
 func (t *reader) leave(p history.Process) {
 	for _, c := range t.calls[p] {
 		for range c.n {
@@ -193,8 +193,8 @@ func (t *reader) event(at int, e *history.Event) error {
 	return nil
 }
 
-// unknownReads removes the read steps of a call, because their values are not known yet. A compare-and-set keeps its
-// read, because its call contains the old value.
+// unknownReads removes a call's read steps, because their values are not known yet. A compare-and-set keeps its read,
+// because its call contains the old value.
 func unknownReads(f history.F, steps []step) (left []step) {
 	for _, s := range steps {
 		if f == history.CAS || s.write {
@@ -204,7 +204,7 @@ func unknownReads(f history.F, steps []step) (left []step) {
 	return left
 }
 
-// call records the call of an operation.
+// call records an operation's call.
 func (t *reader) call(at int, e *history.Event, steps []step) {
 	what := subject(e.F, steps)
 	for _, c := range t.calls[e.Process] {
@@ -217,9 +217,9 @@ func (t *reader) call(at int, e *history.Event, steps []step) {
 		&calls{f: e.F, what: what, steps: unknownReads(e.F, steps), first: at, last: at, n: 1})
 }
 
-// matchReturn finds the call that belongs to the return e and removes it from the pending calls of its process. This is
-// the call with the same registers and written values, or the only pending call of the same function. The result is nil
-// if there is no such call. It is an error if several calls match.
+// matchReturn finds the call that the return e belongs to, and removes it from its process's pending calls. This is the
+// call with the same registers and written values, or the only pending call with the same F. The result is nil if there
+// is no such call. If several calls match, matchReturn returns an error.
 func (t *reader) matchReturn(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {
@@ -248,8 +248,8 @@ func (t *reader) take(p history.Process, i int) *calls {
 	return &c
 }
 
-// subject returns a text that contains the registers of an operation and the values that it writes. The text is used to
-// tell the calls of a process apart.
+// subject returns an operation's registers and written values as a string, which is used to tell a process's calls
+// apart.
 func subject(f history.F, steps []step) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -262,7 +262,7 @@ func subject(f history.F, steps []step) string {
 	return b.String()
 }
 
-// steps parses the value of an event into the reads and writes that the event consists of.
+// steps parses an event's value into reads and writes.
 func (t *reader) steps(e *history.Event) ([]step, error) {
 	register, value := string(e.Lock), e.Value
 	if t.keyed {
@@ -297,8 +297,8 @@ func (t *reader) steps(e *history.Event) ([]step, error) {
 }
 
 // transaction parses a list of [:read REGISTER VALUE] and [:write REGISTER VALUE], which may also be written as :r and
-// :w. It returns nil if the list contains anything else. Some of Jepsen's workloads use such a list as the value of a
-// :read or a :write.
+// :w. It returns nil if the list contains anything else. Some of Jepsen's workloads record such a list as the value of
+// a :read or a :write.
 func (t *reader) transaction(list []string) (steps []step) {
 	for _, part := range list {
 		micro, _ := t.elements(part)
@@ -310,7 +310,7 @@ func (t *reader) transaction(list []string) (steps []step) {
 	return steps
 }
 
-// elements returns the elements of a vector or a list. ok is false if the text is neither.
+// elements returns the elements of a vector or list. ok is false if text is neither.
 func (t *reader) elements(text string) ([]string, bool) {
 	l, known := t.lists[text]
 	if !known {
@@ -322,7 +322,7 @@ func (t *reader) elements(text string) ([]string, bool) {
 	return l.elements, l.ok
 }
 
-// value returns the normal form of a value, or the constant none for an empty text.
+// value returns the normal form of a value, or none if text is empty.
 func (t *reader) value(text string) string {
 	if text == "" {
 		return none
@@ -336,8 +336,7 @@ func (t *reader) value(text string) string {
 	return plain
 }
 
-// isKeyed reports whether the value of every call, and of every operation that took effect, is a pair of a register and
-// a value.
+// isKeyed reports whether the value of every call, and of every operation that took effect, is a register-value pair.
 func (t *reader) isKeyed() bool {
 	keyed := false
 	for i := range t.h.Events {

@@ -1,9 +1,9 @@
 // Package register checks histories of registers. Clients read a register, write it, or compare its value and set a new
-// one. The package decides whether a history is linearizable. Jepsen's histories of data stores are of this kind, and
-// so are those published with Knossos.
+// one. The package decides whether a history is linearizable. Jepsen's data store histories are of this kind, and so
+// are those published with Knossos.
 //
-// A register behaves like cas-register and multi-register of knossos.model, with one exception: if the history gives
-// the initial values, nil is a value like any other. A history may leave something open, so that one interpretation
+// A register behaves like knossos.model's cas-register and multi-register, with one exception: if the history gives the
+// initial values, nil is a value like any other. A history may leave something open, so that one interpretation
 // explains the operations and another does not. The law is then undecided, and the finding says what the outcome
 // depends on.
 //
@@ -26,8 +26,8 @@ import (
 )
 
 // Check checks a history of registers. If h is not such a history (see Of), ok is false and nothing is checked. The
-// laws of locks are not checked. Linearizability is checked for each register separately, or for all registers together
-// if an operation uses several.
+// laws for locks are not checked. Linearizability is checked for each register separately, or for all registers
+// together if any operation uses several.
 func Check(h *history.History) (v checker.Verdict, ok bool) {
 	t, err := read(h)
 	if t == nil || err != nil {
@@ -98,7 +98,7 @@ type view struct {
 	clocks   bool // each call may have been earlier, and each return later, by up to the clock error
 }
 
-// part holds the operations on one register, or on all registers if some operation uses several.
+// part holds the operations on one register, or on all registers if any operation uses several.
 type part struct {
 	t          *reader
 	name       string // name of the register; empty if there are several
@@ -107,7 +107,7 @@ type part struct {
 	values     map[string]int // number of each value; none has the number 0
 }
 
-// parts groups the operations by register, in the order in which the history first mentions the registers. If an
+// parts groups the operations by register, in the order in which the history first mentions the registers. If any
 // operation uses several registers, there is a single part for all of them.
 func (t *reader) parts() (parts []part) {
 	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.several() })
@@ -148,7 +148,7 @@ func (p *part) number() {
 	}
 }
 
-// widest returns the view that permits the most. If any view explains the operations, the widest view does.
+// widest returns the most permissive view. If any view explains the operations, this one does.
 func (p *part) widest() view {
 	h := &p.t.h.Header
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
@@ -244,8 +244,8 @@ func (p *part) explained(v view, end int) linear.Answer {
 	return linear.Transactions(initial, list)
 }
 
-// bounds returns the call and the return of an operation. They are positions or, if clock errors matter, the earliest
-// possible time of the call and the latest possible time of the return.
+// bounds returns an operation's call and return. They are positions or, if clock errors matter, the earliest possible
+// time of the call and the latest possible time of the return.
 func (p *part) bounds(o *operation, v view) (call, returned int64) {
 	at := o.last
 	if v.early || v.clocks {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// parse parses lines such as "0 ok read 5": process, type, function, value. A process that is not a number is the
-// nemesis. "0 crash" means that process 0 crashed.
+// parse parses lines like "0 ok read 5": process, type, function, value. A process that is not a number is the nemesis.
+// "0 crash" means that process 0 crashed.
 func parse(t *testing.T, lines string) *history.History {
 	t.Helper()
 	var text strings.Builder
@@ -169,8 +169,8 @@ func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRecordedMayHaveBeenRead judges a history in which process 0 wrote 3. The record of process 0 ends
-// early, at the time in the header's field "seen". Whatever process 0 wrote after that may have been read.
+// TestWhatWasNotRecordedMayHaveBeenRead checks a history in which process 0 wrote 3. Process 0's record ends early, at
+// the time in the header's "seen" field. Whatever process 0 wrote after that may have been read.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms
@@ -207,8 +207,7 @@ func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	}
 }
 
-// TestTheWitnessIsTheOperation checks that the witness of a violation consists of the call and the return of the
-// operation.
+// TestTheWitnessIsTheOperation checks that a violation's witness consists of the operation's call and return.
 func TestTheWitnessIsTheOperation(t *testing.T) {
 	h := parse(t, "0 invoke write 3\n1 invoke read\n2 invoke read\n2 ok read 3\n1 ok read 4\n0 ok write 3")
 	h.Header.Initial = "nil"
@@ -255,7 +254,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf checks that Of returns an error or Check returns a verdict, for any values.
+// FuzzOf checks that, for any values, either Of returns an error or Check returns a verdict.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

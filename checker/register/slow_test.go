@@ -149,7 +149,7 @@ func judged(t *testing.T, h *history.History) checker.Finding {
 }
 
 // agree checks that Check and slowCheck reach the same outcome for the events. If Check reports a violation, both must
-// also agree about the events up to that violation.
+// also agree on the events up to that violation.
 func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	t.Helper()
 	h := &history.History{Events: events}
@@ -181,7 +181,7 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	}
 }
 
-// tookEffect returns the events before position end, except those of operations that turned out to have failed.
+// tookEffect returns the events before position end, except those for operations that turned out to have failed.
 func tookEffect(events []history.Event, end int) (left []history.Event) {
 	for i, e := range events[:end] {
 		returned := i + slices.IndexFunc(events[i:], func(o history.Event) bool {
@@ -201,8 +201,8 @@ func format(events []history.Event) (text string) {
 	return text
 }
 
-// TestEverySmallHistoryIsJudgedAsDefined checks all histories of three processes and five events (six events in a full
-// run).
+// TestEverySmallHistoryIsJudgedAsDefined checks all histories with three processes and five events (six events in a
+// full run).
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	length := testkit.Size(5, 5, 6)
 	seen := map[checker.Outcome]int{}
@@ -222,7 +222,7 @@ func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	}
 }
 
-// TestRandomHistoriesAreJudgedAsDefined checks random histories of three processes and fourteen events.
+// TestRandomHistoriesAreJudgedAsDefined checks random histories with three processes and fourteen events.
 func TestRandomHistoriesAreJudgedAsDefined(t *testing.T) {
 	rounds := testkit.Size(500, 2000, 200_000)
 	seen := map[checker.Outcome]int{}

@@ -12,15 +12,15 @@ import (
 )
 
 // noOrder is the only cause of a violation. A history recorded by a data store's clients does not show what went wrong
-// in the store.
+// inside the store.
 const noOrder checker.CauseKind = "no order explains it"
 
-// remedy is the advice for every violation. It contains what analyses of data stores usually recommend.
+// remedy is the advice for every violation. It is what data store analyses usually recommend.
 const remedy = "Send reads through whatever orders the writes (a quorum, a consensus, " +
 	"or a leader that has checked that it is still the leader): a single replica may be behind. " +
 	"Report a write as failed only if it can never take effect, and otherwise as unknown."
 
-// violation is the first operation that no order explains. At its return, the history became impossible to explain.
+// violation is the first operation that no order explains. Once it returned, the history could no longer be explained.
 type violation struct {
 	*operation
 	of    *part
@@ -52,8 +52,8 @@ func (p *part) broken() *violation {
 	return v
 }
 
-// unseen describes a process whose record had already ended when the violation happened, so that the violation may be
-// due to something that the process wrote later. unseen returns "" if there is no such process.
+// unseen describes a process whose record had already ended when the violation happened. The violation may be due to
+// something that this process wrote later. unseen returns "" if there is no such process.
 func (v *violation) unseen() string {
 	h := v.of.t.h
 	at := h.Events[v.returned].Time
@@ -67,11 +67,11 @@ func (v *violation) unseen() string {
 	return ""
 }
 
-// maxAlternatives is the maximum number of values that are tried in place of the value that was read.
+// maxAlternatives is the maximum number of values to try instead of the value that was read.
 const maxAlternatives = 16
 
-// alternatives returns the values that the operation could have read instead, if it read one register. It returns nil
-// if the search was cut short.
+// alternatives returns the values that the operation could have read instead, provided that it read a single register.
+// It returns nil if the search was cut short.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]
 	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {
@@ -94,7 +94,7 @@ func (v *violation) alternatives() (could []string) {
 	return could
 }
 
-// report fills in the finding. If several is true, the history has other registers, too.
+// report fills in the finding. If several is true, the history has other registers as well.
 func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]

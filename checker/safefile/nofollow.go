@@ -4,5 +4,5 @@ package safefile
 
 import "syscall"
 
-// NoFollow is an open flag that makes opening a symbolic link fail.
+// NoFollow is a flag for opening files that makes opening a symbolic link fail.
 const NoFollow = syscall.O_NOFOLLOW

@@ -1,10 +1,10 @@
-// Package safefile writes every file that this program leaves to its users.
+// Package safefile writes all the files that the program leaves behind for its users.
 //
 // Goals: after a crash, a file has either its complete old content or its complete new content. The new content is on
-// disk before the file gets its name. A folder may come from somebody else and contain symbolic links: the program
-// never writes through such a link, and no link leads it out of the folder.
+// disk before the file gets its name. A folder may come from another user and contain symbolic links; the program never
+// writes through these, and no link leads it out of the folder.
 //
-// Non-goals: deciding what may be overwritten. The callers decide that.
+// Non-goals: deciding what may be overwritten. That is up to the callers.
 package safefile
 
 import (
@@ -20,12 +20,12 @@ import (
 	"runtime"
 )
 
-// Folder is a folder in which files are written. Names in it use slashes and cannot refer to anything outside of it.
+// Folder is a folder to write files in. File names use slashes, and cannot refer to anything outside the folder.
 type Folder struct {
 	root *os.Root
 	// Before is called before each change on disk, with a description of the change. If it returns an error, the change
-	// fails with that error and is not made. A nil Before permits everything. Tests use it to stop a program at each
-	// change.
+	// is not made and fails with that error. If Before is nil, all changes are made. Tests use it to stop a program at
+	// each change.
 	Before func(change string) error
 }
 
@@ -41,14 +41,13 @@ func Open(dir string) (*Folder, error) {
 	return &Folder{root: root}, nil
 }
 
-// Name returns the path with which the folder was opened.
+// Name returns the path that was used to open the folder.
 func (f *Folder) Name() string { return f.root.Name() }
 
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// change calls Before, if it is set, to ask whether a change on disk may be made. It returns the error that Before
-// returns.
+// change calls Before, if it is set, to ask whether a change on disk may be made. It returns the error from Before.
 func (f *Folder) change(what string) error {
 	if f.Before == nil {
 		return nil
@@ -56,8 +55,8 @@ func (f *Folder) change(what string) error {
 	return f.Before(what)
 }
 
-// Read returns the content of a file, or nil if the file does not exist. It returns an error if the name belongs to
-// something other than a regular file.
+// Read returns a file's content, or nil if the file does not exist. It returns an error if the file is not a regular
+// file.
 func (f *Folder) Read(name string) ([]byte, error) {
 	name = filepath.FromSlash(name)
 	info, err := f.root.Lstat(name)
@@ -76,10 +75,10 @@ func (f *Folder) Read(name string) ([]byte, error) {
 	return content, err
 }
 
-// Glob returns the names in the folder that match a pattern of path.Match, sorted.
+// Glob returns the names in the folder that match a path.Match pattern, sorted.
 func (f *Folder) Glob(pattern string) ([]string, error) { return fs.Glob(f.root.FS(), pattern) }
 
-// Remove removes a file, and then each of its parent folders that is empty.
+// Remove removes a file, and then each of its parent folders that is now empty.
 func (f *Folder) Remove(name string) error {
 	if err := f.change("remove " + name); err != nil {
 		return err
@@ -91,10 +90,10 @@ func (f *Folder) Remove(name string) error {
 	return err
 }
 
-// Write replaces the content of a file, creating it and its parent folders if necessary. The process may be killed or
-// the power may fail at any moment. Then either the complete old file or the complete new file remains, and perhaps one
-// file with a temporary name, which Sweep removes. If the name belongs to a symbolic link, Write replaces the link. If
-// Write fails, for example because the disk is full, the error names the file, and the old file remains.
+// Write replaces a file's content. It creates the file and its parent folders if necessary. If the process is killed or
+// the power fails, either the complete old file or the complete new file remains. A temporary file may be left behind
+// as well; Sweep removes it. If name is a symbolic link, Write replaces the link. If Write fails, for example because
+// the disk is full, the error names the file, and the old file remains.
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
 	if err := f.write(name, content); err != nil {
@@ -103,9 +102,9 @@ func (f *Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// Reason returns what is wrong with a file. From an error of package os, it drops the operation and the file name. It
-// returns other errors unchanged. Use it in messages that already name the file: the error may name a temporary file
-// instead.
+// Reason returns what is wrong with a file. If the error comes from package os, Reason strips the operation and the
+// file name. Other errors are returned unchanged. Use it in messages that already name the file, because the error
+// might name a temporary file instead.
 func Reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -163,7 +162,7 @@ func (f *Folder) writeTemporary(content []byte) (name string, err error) {
 	return name, err
 }
 
-// sync flushes the entries of a folder to disk. On Windows it does nothing, because there is no call for it.
+// sync flushes a folder's entries to disk. It does nothing on Windows, which has no such operation.
 func (f *Folder) sync(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -178,13 +177,13 @@ func (f *Folder) sync(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// temporary is the prefix of the names of files that are not yet complete.
+// temporary is the prefix of incomplete files' names.
 const temporary = ".fencepost-new-"
 
 var temporaries = regexp.MustCompile(`^` + regexp.QuoteMeta(temporary) + `[0-9a-f]{16}$`)
 
-// isTemporary reports whether a file with this name is a temporary file. Write leaves such a file behind if the process
-// is killed.
+// isTemporary reports whether a file with this name is a temporary file, which Write leaves behind if the process is
+// killed.
 func isTemporary(name string) bool { return temporaries.MatchString(name) }
 
 // Sweep removes the temporary files that a killed process left behind. No other process may be writing to the folder.
@@ -203,7 +202,7 @@ func (f *Folder) Sweep() error {
 	return err
 }
 
-// Replace replaces the content of the file at path in the same way as Folder.Write.
+// Replace replaces the content of the file at path, the way Folder.Write does.
 func Replace(path string, content []byte) error {
 	f, err := Open(filepath.Dir(path))
 	if err != nil {
@@ -212,13 +211,13 @@ func Replace(path string, content []byte) error {
 	return errors.Join(f.Write(filepath.Base(path), content), f.Close())
 }
 
-// Create creates a file and opens it for appending. The error matches fs.ErrExist if anything has that name already,
-// even a symbolic link.
+// Create creates a file and opens it for appending. The error matches fs.ErrExist if the name is taken, even by a
+// symbolic link.
 func Create(path string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, mode)
 }
 
-// Discard removes a file that Create made and that could not be written.
+// Discard removes a file made by Create that could not be written.
 func Discard(file *os.File) error { return errors.Join(file.Close(), os.Remove(file.Name())) }
 
 // Append appends to a file or device that the user chose. It creates the file if necessary and follows symbolic links.
@@ -236,7 +235,7 @@ func Append(path string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// Writable creates a folder if necessary, and checks that files can be written in it.
+// Writable creates a folder if necessary, and checks that files can be created in it.
 func Writable(dir string) error {
 	f, err := Open(dir)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestWholeOrNotAtAll stops a replacement at each of its changes. The file then has either its old or its new content,
-// and the new content is on disk before it gets the file's name. Any other file in the folder has a temporary name, and
-// Sweep removes it.
+// TestWholeOrNotAtAll stops a replacement at each of its changes. The file must then have either its old or its new
+// content, and the new content must be on disk before it gets the file's name. Any other file in the folder must have a
+// temporary name, and Sweep must remove it.
 func TestWholeOrNotAtAll(t *testing.T) {
 	var changes []string
 	for at := 0; ; at++ {
@@ -88,9 +88,9 @@ func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 }
 
-// TestNoLinkIsWrittenThrough uses symbolic links. If a link has the name of the file, Write must replace the link. If a
-// folder is a link that leads out of the opened folder, all operations must refuse it. Create must accept neither kind
-// of link.
+// TestNoLinkIsWrittenThrough uses symbolic links. If a link has the file's name, Write must replace the link. If a
+// folder is a link that leads out of the opened folder, all operations must refuse it. Create must not accept either
+// kind of link.
 func TestNoLinkIsWrittenThrough(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	theirs := filepath.Join(other, "theirs")

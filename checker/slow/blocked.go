@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// blockedBy finds out why acquire a had waited too long by a given time, although no client was inside its lock. It
+// blockedBy finds out why acquire a had already waited too long by time now, although no client was inside its lock. It
 // returns the cause, or "" after a failover, whose effects this package does not examine.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
@@ -47,8 +47,8 @@ func (r *reading) blockedBy(a *ask, now history.Time) string {
 	return first
 }
 
-// keysThere lists the keys of a lock that exist just before the given position. It returns the position at which each
-// key was set.
+// keysThere lists the keys of a lock that existed just before the given position. It returns the position at which each
+// of them was set.
 func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	for set := range by {
 		e := &r.Events[set]
@@ -66,7 +66,7 @@ func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	return keys
 }
 
-// keepsFor reports whether records of server a can be about keys of server b, because a and b are the same server or
+// keepsFor reports whether server a's records can be about server b's keys, because a and b are the same server or
 // members of one service.
 func (r *reading) keepsFor(a, b history.Process) bool {
 	return a == b || r.oneService() && slices.Contains(r.group(a), b)
@@ -120,7 +120,7 @@ func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	return last == history.Crashed
 }
 
-// lastSection returns the latest section of a lock that began before the given position, or nil if there is none.
+// lastSection returns the lock's latest section that began before the given position, or nil if there is none.
 func (r *reading) lastSection(lock history.Lock, by int) (last *section) {
 	for _, s := range r.sections {
 		if s.lock == lock && s.ok < by && (last == nil || s.ok > last.ok) {
@@ -134,8 +134,8 @@ func (r *reading) everSet(of history.Attempt) bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
 }
 
-// abandoned finds out why a key remains although nobody will release it. It returns the cause, or "" if the key is not
-// abandoned.
+// abandoned finds out why a key is still there although nobody will release it. It returns the cause, or "" if the key
+// is not abandoned.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)
@@ -150,7 +150,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	waits := r.doneWith(lock, e.Of, owner, set) >= by
 	long := now-e.Time > r.Header.TTL
 	session := r.Header.Service.Kind().Sessions
-	// the waiting clients are wrong about the end of the lease
+	// the waiting clients are wrong about when the lease ended
 	over := r.Header.Service.Kind().ClientsExpire && due <= now
 	switch {
 	case e.Of == "":
@@ -170,7 +170,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 }
 
 // doneWith returns the position at which a client finished with the attempt that set a key: the end of the attempt's
-// section or, if it has none, the return of the acquire.
+// section or, if it has none, the acquire's return.
 func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.Process, set int) int {
 	for _, s := range slices.Backward(r.sections) {
 		if s.attempt == of && s.lock == lock {
@@ -186,12 +186,13 @@ func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.
 	return done
 }
 
-// isOnly reports whether the given key is the last one that the process has set, among the keys that exist.
+// isOnly reports whether the given key is the last one that the process has set, of the keys that still exist.
 func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
 }
 
-// quiet reports whether the client has sent no request within the last TTL. It also returns true if this is unknown.
+// quiet reports whether the client has not sent any request within the last TTL. It also returns true if this is
+// unknown.
 func (r *reading) quiet(p history.Process, now history.Time) bool {
 	asked, known := r.Header.Asked[p]
 	q := r.Header.Quiet[p]

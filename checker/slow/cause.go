@@ -14,9 +14,9 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// decide finds out why two windows (periods of lease validity) overlap. For each server whose answer counted for both
+// decide finds out why two windows (periods of lease validity) overlap. For each server that was counted for both
 // grants, it finds the record that shows why the server granted both. The cause comes from the latest of these records.
-// ofA reports whether that record is about the key of window a.
+// ofA reports whether that record is about window a's key.
 func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	counted := [2][]history.Process{r.counted(a), r.counted(b)}
 	if r.keylessLock(a.lock) {
@@ -49,8 +49,8 @@ func (r *reading) decide(a, b *window) (cause string, ofA bool) {
 	return cause, ofA
 }
 
-// counted returns the servers whose answers the client counted for the grant of window w. If the window depends on a
-// key or a list element that another client passed on, it returns only the server that stored it.
+// counted returns the servers that the client counted for window w's grant. If the window depends on a key or a list
+// element that another client passed on, it returns only the server that stored it.
 func (r *reading) counted(w *window) []history.Process {
 	if given := r.passedOn(w); given >= 0 {
 		return []history.Process{r.Events[given].Process}
@@ -63,15 +63,15 @@ func (r *reading) grantedByNone(w *window) bool {
 	return w.at == w.ok && (len(r.counted(w)) == 0 || r.oneService()) && r.keyless(w)
 }
 
-// keylessLock reports whether servers record all requests and none ever set a key of the lock.
+// keylessLock reports whether servers record all requests and none ever set a key for the lock.
 func (r *reading) keylessLock(lock history.Lock) bool {
 	return r.Header.Asked != nil && !slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.F == history.KeySet && e.Lock == lock
 	})
 }
 
-// keyless reports whether servers set keys of the lock, but the client had none when its acquire returned: none had
-// been set for this attempt, and none of the keys of the client's earlier attempts was left.
+// keyless reports whether servers set keys for the lock, but the client had none when its acquire returned: none had
+// been set for this attempt, and none of its earlier attempts' keys were left.
 func (r *reading) keyless(w *window) bool {
 	if w.attempt == "" {
 		return false
@@ -119,11 +119,11 @@ func (r *reading) neededUntil(w *window) int {
 	return w.at
 }
 
-// passedOn returns the position at which another client, while releasing the lock, set the key that the holder of
-// window w uses. This is the last key of the lock that was set while the holder was asking. The key must still have
-// been present at the grant, and the other client must have called its release before it set the key. passedOn returns
-// -1 if there is no such key, if the history records which servers the holder counted, or if the holder's own key was
-// still in place.
+// passedOn returns the position at which another client, while it was releasing the lock, set the key that the holder
+// of window w uses. This is the last of the lock's keys that was set while the holder was asking. The key must still
+// have been present at the grant, and the other client must have called its release before it set the key. passedOn
+// returns -1 if there is no such key, if the history records which servers the holder counted, or if the holder's own
+// key was still in place.
 func (r *reading) passedOn(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -162,8 +162,8 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns an earlier attempt of the same client on whose key window w depends: the last attempt that set a
-// key before the window was recorded, ignoring except. The key must still have been present at that time. earlierKey
+// earlierKey returns the same client's earlier attempt whose key window w depends on: the last attempt that set a key
+// before the window was recorded, ignoring except. The key must still have been present at that time. earlierKey
 // returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
@@ -199,9 +199,9 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 	return ""
 }
 
-// joinedKey returns another client's attempt if the client of window w has joined its key, such as a counter of
-// readers. This is the attempt whose key the window's own attempt last extended before its grant, ignoring except.
-// joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// joinedKey returns another client's attempt if window w's client has joined its key, for example a reader count. This
+// is the attempt whose key the window's own attempt last extended before its grant, ignoring except. joinedKey returns
+// "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
@@ -217,9 +217,9 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns a copy of window w with the attempt on whose key w depends. The key may have been passed on (see
-// passedOn), may belong to an earlier attempt of the same client (see earlierKey), or may have been joined (see
-// joinedKey). If w depends on its own key, restingOn returns w itself. other is the attempt of the other window.
+// restingOn returns a copy of window w with the attempt whose key w depends on. The key may have been passed on (see
+// passedOn), may belong to the same client's earlier attempt (see earlierKey), or may have been joined (see joinedKey).
+// If w depends on its own key, restingOn returns w itself. other is the other window's attempt.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.passedOn(w); given >= 0 {
@@ -247,8 +247,8 @@ func (r *reading) group(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent returns the position of the last event of type f in [from, to) that one of the servers recorded about the
-// key of w's attempt. It returns -1 if there is none.
+// keyEvent returns the position of the last event of type f in [from, to) that one of the servers recorded for the key
+// of w's attempt. It returns -1 if there is none.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]
@@ -259,11 +259,11 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 	return -1
 }
 
-// servers reports whether the records of server p count at a position of the history.
+// servers reports whether server p's records count at a position in the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet returns the position at which the key of window w was last set before the window. It first considers only
-// those servers of the group whose answers the client counted, and then all of them.
+// lastSet returns the position at which window w's key was last set before the window. It first considers only the
+// servers in the group that the client counted, and then all of them.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
@@ -272,15 +272,15 @@ func (r *reading) lastSet(w *window, group []history.Process) int {
 		w.at)
 }
 
-// asCounted selects the servers of a group whose answers the client counted for the grant of window w. The members of
-// one service count as a single server.
+// asCounted selects the servers in a group that the client counted for window w's grant. All members of one service
+// count as a single server.
 func (r *reading) asCounted(w *window, group []history.Process) servers {
 	return func(_ int, p history.Process) bool {
 		return slices.Contains(group, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
 	}
 }
 
-// successors returns a function that selects one server at each position: the server on which a key was set or, after a
+// successors returns a function that selects one server at each position: the server where a key was set or, after a
 // failover, the server that replaced it.
 func (r *reading) successors(set int, group []history.Process) servers {
 	return func(at int, p history.Process) bool {
@@ -295,22 +295,22 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	}
 }
 
-// oneService reports whether the lock servers are one replicated service (etcd, ZooKeeper), whose quorum is a majority
-// of its members. It returns false if each server, or each group of servers, stores its own copy of the locks.
+// oneService reports whether the lock servers are one replicated service (etcd, ZooKeeper), which needs a majority of
+// its members as a quorum. It returns false if each server, or each group of servers, stores its own copy of the locks.
 func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
 
 // isQuorum reports whether the given servers can together grant a lock. If each server, or each group of servers, keeps
-// its own copy, the list must contain at most one server of a group.
+// its own copy, the list must contain at most one server from each group.
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
 // record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the last
 // key that its attempt set before the window was recorded, or on a list element that the attempt took later. The victim
-// is the window whose key was set first. record looks for the disappearance (key-gone) of the victim's key before the
-// other key was set. If the victim's key was set again in between, an earlier disappearance does not count. In a queue
-// (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the later grant.
-// ofA reports whether window a is the victim.
+// is the window with the key that was set first. record looks for the disappearance (key-gone) of the victim's key
+// before the other key was set. If the victim's key was set again in between, an earlier disappearance does not count.
+// In a queue (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the
+// later grant. ofA reports whether window a is the victim.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
@@ -367,7 +367,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, "", false
 }
 
-// stoodFor reports whether the key that was set at position set still existed when window w was recorded.
+// stoodFor reports whether the key set at position set still existed when window w was recorded.
 func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	e := &r.Events[set]
 	if set > w.at {
@@ -384,7 +384,7 @@ func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 }
 
 // takeover returns the cause of a violation in which the request at position i changed another attempt's key and was
-// permitted to do so (see mayChange).
+// allowed to do so (see mayChange).
 func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	if !r.holdOver(i, owner, by) && r.lapsedEarly(i, owner) {
 		return "expired early (server clock)"
@@ -405,8 +405,8 @@ func (r *reading) took(w *window, group []history.Process) int {
 }
 
 // overwritten returns the first position, after set and before bound, at which another attempt overwrote the victim's
-// key. The key was set at position first. Only the servers for which serves returns true count, and only until the key
-// expired. overwritten returns -1 if there is no such position.
+// key, which was set at position first. Only servers accepted by serves count, and only until the key expired.
+// overwritten returns -1 if there is no such position.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -426,7 +426,7 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 	return -1
 }
 
-// setter returns the attempt whose request changed a key at position i.
+// setter returns the attempt that changed a key at position i.
 func (r *reading) setter(i int) history.Attempt {
 	if e := &r.Events[i]; e.By != "" {
 		return e.By
@@ -434,7 +434,7 @@ func (r *reading) setter(i int) history.Attempt {
 	return r.Events[i].Of
 }
 
-// deposed reports whether the server of the event at position i had been replaced as master: the last failover before i
+// deposed reports whether the server in the event at position i had been replaced as master: the last failover before i
 // that involved this server made another server the master.
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
@@ -446,9 +446,9 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether the event at position i is a useless extension of a lease: a member extended the lease
-// although, according to the last takeover of all leases before it, another member was in charge. A takeover is
-// recorded as a key-prolonged event that no attempt requested.
+// inVain reports whether the event at position i is a useless lease extension: a member extended the lease although
+// another member was in charge, according to the last takeover of all leases before it. A takeover is recorded as a
+// key-prolonged event that no attempt requested.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {
@@ -490,14 +490,14 @@ func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) 
 	return gone, string(e.Why) // "lost in crash (…)" or "lost in failover"
 }
 
-// sentBefore reports whether the request that deleted the key was sent before the first request of the victim's
-// attempt.
+// sentBefore reports whether the request that deleted the key was sent before the victim's attempt sent its first
+// request.
 func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }
 
-// sessionEnded reports whether a fault ended the process's session, and no other key of the process expired between
-// then and position gone. Keys that expire at the same time as the key of the event at that position do not count,
+// sessionEnded reports whether a fault ended the process's session and none of the process's other keys expired between
+// then and position gone. Keys that expire at the same time as the key in the event at that position do not count,
 // because a session ends with all its keys.
 func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
@@ -522,8 +522,8 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
-// undoing returns the position of a loss of data that set back the deadline of the victim's key. It returns -1 if there
-// is none, or if a later extension made up for the loss.
+// undoing returns the position of a data loss that set back the deadline of the victim's key. It returns -1 if there is
+// none, or if a later extension made up for the loss.
 func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	back := r.keyEvent(history.KeySet, victim, on, set, gone)
 	lost := r.keyEvent(history.KeyGone, victim, on, set, back)
@@ -539,10 +539,10 @@ func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	return lost
 }
 
-// expiry explains why the victim's key expired. It compares the time at which the key ended with the deadline given by
-// the key's last set or extension. It tolerates 2 ms because Redis rounds to whole milliseconds twice. It also looks
-// for a loss of data that undid a later deadline. An early end is the reason only if the key would otherwise still have
-// been present when the other key was set.
+// expiry explains why the victim's key expired. It compares when the key ended with the deadline given by the key's
+// last set or extension. It tolerates 2 ms because Redis rounds to whole milliseconds twice. It also looks for a data
+// loss that undid a later deadline. An early end is the reason only if the key would otherwise still have been present
+// when the other key was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {

@@ -8,8 +8,8 @@ import (
 
 func init() { register("resource-safety", (*reading).resourceSafety) }
 
-// resourceSafety compares each accepted write with everything that was accepted before it and with what its client had
-// read. If no violation is found, the law is judged only if all effects can be ordered.
+// resourceSafety compares each accepted write with everything accepted before it and with what its client had read. If
+// no violation is found, the law is judged only if all effects can be ordered.
 func (r *reading) resourceSafety() Finding {
 	if r.permits() > 1 { // several holders may write at once
 		return Finding{Outcome: Unchecked}
@@ -70,8 +70,8 @@ func (r *reading) grantOf(e *history.Event) *section {
 	return nil
 }
 
-// supersededBefore implements part (a) of the law. It looks for a read or a write that was accepted before i and
-// belongs to a later grant than the write at i. It returns the first such position, or -1 if there is none.
+// supersededBefore implements part (a) of the law. It looks for a read or write that was accepted before i and belongs
+// to a later grant than the write at i. It returns the first such position, or -1 if there is none.
 func (r *reading) supersededBefore(i int) int {
 	a := r.grantOf(&r.Events[i])
 	if a == nil {
@@ -89,8 +89,8 @@ func (r *reading) supersededBefore(i int) int {
 
 // earlier reports whether grant a comes before grant b: a.granted < b.since. If these times do not order the grants,
 // the tokens do, unless a grant has no token or the tokens are equal. If a grant lacks the times, earlier uses the
-// return of the acquire instead of the time of the decision, and the call instead of the time of the request. Holders
-// that share a lock do not supersede each other.
+// acquire's return instead of the time of the decision, and its call instead of the time of the request. Holders that
+// share a lock do not supersede each other.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
@@ -113,9 +113,9 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy implements part (b) of the law. It tests whether the write at position i loses an update, because it
-// overwrites a value from which it was not computed. If so, lostBy returns the position at which the writer learned the
-// value that it used. Otherwise it returns -1.
+// lostBy implements part (b) of the law. It checks whether the write at position i loses an update by overwriting a
+// value from which it was not computed. If so, lostBy returns the position at which the writer learned the value that
+// it used. Otherwise it returns -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
 	lost := -1 // the previous write, whose value is overwritten
@@ -140,7 +140,7 @@ func (r *reading) writtenByAnybody(lock history.Lock, value string) bool {
 	})
 }
 
-// firstValue returns the initial value of the data that the write at position i changes: the value that the first
+// firstValue returns the initial value of the data changed by the write at position i. This is the value that the first
 // accepted read returned, or "" if the first access was a write.
 func (r *reading) firstValue(i int) string {
 	for j := range i {
@@ -156,8 +156,8 @@ func (r *reading) firstValue(i int) string {
 
 // basis returns the value from which the accepted write at position i was computed: the value that the client knew when
 // it made the write call. If the history does not record the call, it is the value of the attempt's last accepted read
-// or write. basis also returns the positions at which the client learned the value (-1 if it read nothing) and at which
-// it requested the value.
+// or write. basis also returns the positions at which the client learned the value (-1 if it read nothing) and
+// requested it.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {
@@ -183,7 +183,7 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 }
 
 // known returns the value that a client knew when it made the write call at position i: the value of its last read, or
-// of a write that was confirmed after that read. While the outcome of a write is unknown, at is -1.
+// of a write that was confirmed after that read. While a write's outcome is unknown, at is -1.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

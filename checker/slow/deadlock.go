@@ -9,8 +9,8 @@ import (
 
 func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
 
-// deadlockFreedom examines each period between two events, and determines which locks make no progress in it. A waiter
-// must not wait too long for such a lock while nobody acquires the lock and no fault is in progress.
+// deadlockFreedom examines each period between two events, and determines which locks are not making progress. A waiter
+// must not wait too long for one of these locks while nobody acquires it and no fault is in progress.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
@@ -28,9 +28,9 @@ func (r *reading) deadlockFreedom() Finding {
 // probed reports whether the run was meant to end with a probe, which requests each lock once more.
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
-// calmFrom returns the position from which waiting time counts again after fault f. Usually this is the end of the
-// fault. A drift that never ends is ignored, so calmFrom returns its beginning. The same applies to a cut that never
-// ends, provided that the header specifies the servers and the quorum: then it is known whether the cut leaves a
+// calmFrom returns the position from which waiting time counts again after fault f. This is usually the end of the
+// fault. A drift that never ends is ignored, so calmFrom returns its beginning. The same goes for a cut that never
+// ends, provided that the header specifies the servers and the quorum, so that it is known whether the cut leaves a
 // quorum.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
@@ -40,8 +40,8 @@ func (r *reading) calmFrom(f *fault) int {
 	return r.over(f)
 }
 
-// first returns the acquire with which the wait of acquire a began. A waiter that gave up and asked again within a TTL
-// is considered to have waited without interruption.
+// first returns the acquire at which acquire a's wait began. A waiter that gave up and asked again within a TTL is
+// considered to have waited without interruption.
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {
@@ -122,8 +122,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind finds out why acquire a was stuck after position i. by is the time at which it had waited too long.
-// stuckBehind returns the cause, or "stuck" if it finds no other cause.
+// stuckBehind finds out why acquire a was stuck after position i. by is when it had waited too long. stuckBehind
+// returns the cause, or "stuck" if it finds no other cause.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -135,13 +135,13 @@ func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Tim
 	return cmp.Or(r.blockedBy(root, by), "stuck")
 }
 
-// held reports whether any process holds a lock just after position i.
+// held reports whether any process is holding the lock just after position i.
 func (r *reading) held(lock history.Lock, i int) bool {
 	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && covers(s.ok, i, s.end) })
 }
 
-// root returns the wait that ultimately blocks acquire a. If the holder of a's lock waits for another lock, that wait
-// also blocks a, and so on. circle reports whether the waits form a cycle.
+// root returns the wait that ultimately blocks acquire a. If the holder of a's lock is waiting for another lock, that
+// wait also blocks a, and so on. circle reports whether the waits form a cycle.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {
@@ -165,7 +165,7 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bo
 }
 
 // quorumLeft reports whether process p still has a quorum of servers at position i. Servers that are gone or cut off
-// permanently do not count.
+// for good do not count.
 func (r *reading) quorumLeft(p history.Process, i int) bool {
 	if len(r.Header.Servers) == 0 {
 		return true
@@ -186,7 +186,7 @@ func (r *reading) underFault(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return covers(f.from, i, r.calmFrom(&f)) })
 }
 
-// faultAtOnce reports whether waiting time starts to count again at position i, after a fault. See calmFrom.
+// faultAtOnce reports whether waiting time starts counting again at position i, after a fault. See calmFrom.
 func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
@@ -208,8 +208,8 @@ func (r *reading) endless(s *section) bool {
 	return never
 }
 
-// moves reports whether the event at position i is progress for the lock: the lock is acquired, or a holder leaves its
-// section without crashing.
+// moves reports whether the event at position i is progress for the lock, that is, whether the lock is acquired or a
+// holder leaves its section without crashing.
 func (r *reading) moves(i int, lock history.Lock) bool {
 	for _, s := range r.sections {
 		if s.lock == lock && (s.ok == i || s.end == i && !s.crashed) {
@@ -219,13 +219,12 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 	return false
 }
 
-// covers reports whether an interval that begins at position from and ends at position to is in progress just after
-// position i.
+// covers reports whether an interval from position from to position to is in progress just after position i.
 func covers(from, i, to int) bool { return from <= i && i < to }
 
 // standingStill returns the largest set of locks whose holders are all stuck just after position i. A holder is stuck
-// if it waits for a lock of the set. It is also stuck if its hold is endless and has lasted longer than the hold that
-// the header declares. Crashed processes no longer count as holders.
+// if it is waiting for a lock in the set. It is also stuck if its hold is endless and has lasted longer than the hold
+// declared in the header. Crashed processes no longer count as holders.
 func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) map[history.Lock]bool {
 	still := map[history.Lock]bool{}
 	for _, l := range r.locks {
@@ -249,8 +248,8 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 	return still
 }
 
-// done reports whether the run ended well: the last fault is over, no client is waiting or working, and each lock was
-// acquired after that fault. If the run was meant to end with a probe, only the probe's acquires count.
+// done reports whether the run ended well: the last fault is over, no client is waiting or working, and each lock has
+// been acquired since that fault. If the run was meant to end with a probe, only the probe's acquires count.
 func (r *reading) done() bool {
 	calm := -1
 	for i := range r.faults {

@@ -12,8 +12,8 @@ func init() {
 	register("mutual-exclusion", (*reading).mutualExclusion)
 }
 
-// window is a part of a lease's validity, [from, to) in true time. The field at is the position of the event that
-// records it. If from and to are equal, the window is an instant.
+// window is part of a lease's validity, [from, to) in true time. at is the position of the event that records it. If
+// from and to are equal, the window is an instant.
 type window struct {
 	*section
 	from, to history.Time
@@ -22,8 +22,8 @@ type window struct {
 }
 
 // windowOf returns the validity of a section's lease as a list of windows: one for the grant, and one for each
-// extension. Each window replaces what is left of the earlier windows from its own beginning on. The call of release
-// ends the validity. Windows that begin after the call or become empty are omitted.
+// extension. Each window replaces the earlier ones from the time it begins. The call to release ends the validity.
+// Windows that begin after this call or become empty are omitted.
 func (r *reading) windowOf(s *section) (pieces []window) {
 	stated := s.extensions
 	if s.lease != nil {
@@ -51,8 +51,8 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 	return pieces
 }
 
-// releasedBefore reports whether the release of a section was called so early that a later grant or extension does not
-// count.
+// releasedBefore reports whether the call to release a section came before g, a grant or an extension, took effect. If
+// so, g does not count.
 func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Time) bool {
 	released := r.time(s.release)
 	return released < g.Granted || released == g.Granted && until > g.Granted
@@ -60,8 +60,8 @@ func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Tim
 
 // openEnd returns the end of a lease whose end was not recorded: the time at which the holder learned that the lock was
 // lost. But if the key ended earlier, and the holder was paused at any time since it last renewed the key, the lease
-// ended with the key. A key without expiry counts as ended once it has not been renewed for a TTL. A key that was set
-// again after its end does not count.
+// ended with the key. A key without an expiry counts as ended once it has not been renewed for a TTL. Setting a key
+// again after it has ended does not count.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	ends := func(i int) history.Time {
 		e := r.Events[i]
@@ -125,8 +125,8 @@ func (r *reading) windows() (all []window) {
 
 func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
 
-// overlap reports whether two windows overlap. An instant overlaps only a window that strictly contains it: the window
-// must be valid both at the instant and one nanosecond before it.
+// overlap reports whether two windows overlap. An instant overlaps only windows that strictly contain it, that is,
+// windows that are valid both at that instant and one nanosecond earlier.
 func (r *reading) overlap(a, b *window) bool {
 	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
 		return false
@@ -166,8 +166,8 @@ func (r *reading) leaseExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: judged, Breaches: broken}
 }
 
-// countWindows counts the windows of a section: one for its grant, and one for each extension that was granted before
-// the release.
+// countWindows counts a section's windows: one for its grant, and one for each extension that was granted before the
+// release.
 func (r *reading) countWindows(s *section) (n int) {
 	if s.lease != nil {
 		n++
@@ -180,8 +180,8 @@ func (r *reading) countWindows(s *section) (n int) {
 	return n
 }
 
-// unstatedDecides reports whether a grant without a recorded window may have overlapped another grant. The grant may
-// have been valid from its call to its release, or until one of its extensions records a window.
+// unstatedDecides reports whether a grant without a recorded window may have overlapped another grant. Such a grant may
+// have been valid from its call until its release or, if an extension records a window, until that window begins.
 func (r *reading) unstatedDecides() bool {
 	possible := func(s *section) []window {
 		if s.lease != nil {
@@ -223,8 +223,8 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether the history tested exclusion: for at least one section for which matters returns true,
-// there were at least as many other requests for its lock as there are permits.
+// exercised reports whether the history put exclusion to the test. There must be a section for which matters returns
+// true, and at least as many other requests for its lock as there are permits.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
@@ -269,11 +269,11 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause returns the reason why two critical sections overlap. If the leases that had been recorded before the
-// overlap overlap too, the result is the cause of their overlap. Otherwise a holder entered after its lease had ended,
-// outlived its lease, lost its session, or never renewed its lease, and the result says which. sectionCause returns ""
-// if this package does not determine the cause: the holder may have waited for another lock, or a fault may be the
-// reason why the holder was late or did not renew.
+// sectionCause returns the reason why two critical sections overlap. If the leases recorded before the overlap also
+// overlap, it returns the cause of that overlap. Otherwise it says whether a holder entered after its lease had ended,
+// outlived its lease, lost its session, or never renewed its lease. sectionCause returns "" if this package does not
+// determine the cause: the holder may have been waiting for another lock, or a fault may have made the holder late or
+// kept it from renewing.
 func (r *reading) sectionCause(a, b *section) string {
 	if r.keylessLock(a.lock) {
 		return "granted by no server"
@@ -285,7 +285,7 @@ func (r *reading) sectionCause(a, b *section) string {
 	}
 	windows := slices.DeleteFunc(r.windows(), func(w window) bool { return w.at > b.ok })
 	if b.lease != nil && !slices.ContainsFunc(windows, func(w window) bool { return w.section == b }) {
-		// the lease was released at once
+		// the lease was released immediately
 		windows = append(windows, window{section: b, from: b.lease.Granted, to: b.lease.Granted, at: b.ok})
 	}
 	for j, y := range windows {
@@ -330,8 +330,8 @@ func (r *reading) sectionCause(a, b *section) string {
 }
 
 // lossTold returns the reason why a holder lost its key early, if the holder was told of the loss and its lease ended
-// at that time. It returns "" in all other cases: for example, if the key expired on time, if b had set its key first,
-// or if the holder is b itself.
+// at that time. In all other cases, it returns "": for example, if the key expired on time, if b set the key first, or
+// if the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
 		g := r.Events[x.at].Grant
@@ -360,7 +360,7 @@ func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	return ""
 }
 
-// outlived returns the holder whose lease had already ended when b entered, and the time at which that lease ended.
+// outlived returns the holder whose lease had already ended when b entered, and the time at which the lease ended.
 func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	met := r.time(b.ok)
 	holder, ended := a, met
@@ -378,9 +378,9 @@ func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	return holder, ended
 }
 
-// cutShort reports whether a fault ended the holder's session. The key must have expired before its deadline, or its
-// deadline must already have passed when the key was set. The key must also be gone by the end of the lease. The lease
-// must have been valid when it was granted.
+// cutShort reports whether a fault ended the holder's session. Either the key expired before its deadline, or its
+// deadline had already passed when the key was set. In both cases, the key must be gone by the end of the lease, and
+// the lease must have been valid when it was granted.
 func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	if holder.lease == nil || ended <= holder.lease.Granted {
 		return false
@@ -402,10 +402,10 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	return false
 }
 
-// neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
-// but no request to extend it. The holder worked until it left or, if the holder is b itself, until it entered. It must
-// also have worked for longer than any lease of the lock that had been recorded by the time of its grant. A lease that
-// had already ended when it was granted does not count, because it could not have been renewed.
+// neverRenewed reports whether a holder worked for longer than its lease lasted, and the history records its key but no
+// request to extend it. The work ends when the holder leaves or, if the holder is b itself, when it enters. It must
+// also take longer than any lease of the lock recorded up to the holder's grant. A lease that had already ended when it
+// was granted does not count, because it could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {
@@ -424,8 +424,8 @@ func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) 
 	return r.unasked(holder, left)
 }
 
-// unasked reports whether the history records the key of a grant but, before the given position, no renewal of the key:
-// neither an extension of the grant, nor a request that sets the key again or extends it.
+// unasked reports whether, before the given position, the history records a grant's key but no renewal of the key. A
+// renewal is an extension of the grant, or a request that sets the key again or extends it.
 func (r *reading) unasked(holder *section, before int) bool {
 	recorded := false
 	for i, e := range r.Events[:min(before, r.none)] {

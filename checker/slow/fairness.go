@@ -41,8 +41,8 @@ func (r *reading) fairness() Finding {
 }
 
 // place returns the position in the history at which the law was broken. This is the position of the grant that
-// overtook another client. If the lock was left free instead, it is the position of the last event that is not later
-// than the breach.
+// overtook another client. If the lock was left free instead, it is the position of the last event at or before the
+// breach.
 func (r *reading) place(b Breach) int {
 	if len(b.Events) == 3 && b.Cause == "overtaken by a later client" {
 		return b.Events[2]
@@ -54,7 +54,7 @@ func (r *reading) sharedLock(lock history.Lock) bool {
 	return slices.ContainsFunc(r.asks, func(a *ask) bool { return a.lock == lock && a.shared })
 }
 
-// later reports whether acquire b was requested later than acquire a by more than the slack.
+// later reports whether acquire b was requested later than acquire a, by more than the slack.
 func (r *reading) later(b, a *ask) bool {
 	return a.call < b.call && r.time(b.call)-r.time(a.call) > r.Header.Order.Slack
 }
@@ -81,7 +81,7 @@ func (r *reading) overtakes(s *section, a *ask) bool {
 }
 
 // staysBehind reports whether b asked later than s and is still waiting when s is granted. It returns false if a fault
-// affected the process of s.
+// affected s's process.
 func (r *reading) staysBehind(s *section, b *ask) bool {
 	return b.lock == s.lock && b.process != s.process && r.later(b, s.ask) && covers(b.call, s.ok, b.gone) &&
 		!r.disturbed(s.ask, s.ok)
@@ -121,7 +121,7 @@ func (r *reading) mayAffect(f *fault, p history.Process) bool {
 }
 
 // leftFree examines each period between two events. It finds the times at which a lock had been free for longer than
-// Order.Turn while a process waited for it.
+// Order.Turn while a process was waiting for it.
 func (r *reading) leftFree() (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -177,8 +177,8 @@ func (r *reading) cutOff(p history.Process, i int) bool {
 	})
 }
 
-// freeTooLong returns a breach: at time by, a lock has been free for too long although a process is waiting for it. w
-// is the first acquire of that wait.
+// freeTooLong returns a breach: at time by, a lock has been free for too long while a process was waiting for it. w is
+// the first acquire of that wait.
 func (r *reading) freeTooLong(w *ask, by history.Time) Breach {
 	at := max(0, lastBy(r.History, by))
 	b := Breach{[]int{w.call}, "left free while a client waits", by}

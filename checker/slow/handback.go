@@ -15,14 +15,14 @@ type copied struct {
 	member string
 }
 
-// released lists the sections whose release was called, in the order in which the releases were called.
+// released lists the sections whose release was called, in the order of those calls.
 func (r *reading) released() []*section {
 	all := slices.DeleteFunc(slices.Clone(r.sections), func(s *section) bool { return s.release == r.none })
 	slices.SortStableFunc(all, func(a, b *section) int { return cmp.Compare(a.release, b.release) })
 	return all
 }
 
-// withoutEffect reports whether the history shows that a release had no effect, and that no fault can be the reason.
+// withoutEffect reports whether the history shows that a release had no effect, and that this cannot be due to a fault.
 func (r *reading) withoutEffect(s *section) bool {
 	seen, over, effect := r.handedBack(s)
 	if !seen || effect {
@@ -33,9 +33,9 @@ func (r *reading) withoutEffect(s *section) bool {
 	})
 }
 
-// inTheWayOf reports whether a fault may have prevented a section's release from taking effect. Such a fault strikes
-// the client, a server or a link between them. If the servers act together, it may also strike a link between servers.
-// If the history does not say what a fault struck, it may have struck anything.
+// inTheWayOf reports whether a fault may have kept a section's release from taking effect. Such a fault affects the
+// client, a server or a link between them. If the servers act together, it may also affect a link between servers. If
+// the history does not say what a fault affected, it may have been anything.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
 	other := s.done == r.none || r.Events[s.done].Type != history.OK // the release may have been made by another client
 	parties := []string{}
@@ -71,8 +71,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack examines a section's release. The result seen reports whether the history shows if the release had an
-// effect. If so, effect reports whether it did, and over is the position at which this was decided.
+// handedBack examines a section's release. seen reports whether the history shows if the release had an effect. If it
+// does, effect reports the answer, and over is the position at which this was decided.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -147,8 +147,8 @@ type standingKey struct {
 	set   int // position of the record that set it
 }
 
-// keyAt returns the key that the record at position i changes, in its state before the record, and the place where the
-// key is stored. k is nil if there was no such key, or if the event does not record a change of one of the lock's keys.
+// keyAt returns the key that the record at position i changes, as it was before the record, and the place where the key
+// is stored. k is nil if the key did not exist, or if the event does not record a change to one of the lock's keys.
 func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	e := &r.Events[i]
 	if isChange := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; !isChange ||
@@ -159,7 +159,7 @@ func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	return r.keyBefore(lock, at, i), at
 }
 
-// keyBefore returns the key that was stored on the given server, for the given member, just before position i.
+// keyBefore returns the key that the given server stored for the given member just before position i.
 func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey) {
 	for j := range i {
 		e := &r.Events[j]
@@ -179,14 +179,14 @@ func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey
 	return k
 }
 
-// ownKeys returns the keys that the section's client owns when the section's release is called. It omits keys that mean
+// ownKeys returns the keys that the section's client owns when it calls the section's release. It omits keys that mean
 // that the lock is free (see putBack).
 func (r *reading) ownKeys(s *section) []*standingKey {
 	return slices.DeleteFunc(r.keysOf(s.process, s.lock, s.release),
 		func(k *standingKey) bool { return r.putBack(k, s.lock) })
 }
 
-// keysOf returns the keys of a lock that a client owns at a position.
+// keysOf returns the lock's keys that a client owns at the given position.
 func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own []*standingKey) {
 	var seen []copied
 	for i := range by {
@@ -206,8 +206,8 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 	return own
 }
 
-// putBack reports whether the key means that the lock is free. It does if the attempt that set the key had called its
-// release before. It also does if that attempt had acquired the lock by deleting such a key, and then set the key
+// putBack reports whether the key means that the lock is free. It does if the attempt that set it had already called
+// its release. It also does if that attempt had acquired the lock by deleting a key like this one, and then set the key
 // again.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
@@ -229,8 +229,8 @@ func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	return false
 }
 
-// takenBy reports whether the given keys are enough to keep the lock taken, because the servers without them are too
-// few for a quorum.
+// takenBy reports whether the given keys are enough to keep the lock taken, because too few servers are left for a
+// quorum.
 func (r *reading) takenBy(own []*standingKey) bool {
 	if len(own) == 0 || r.oneService() {
 		return len(own) > 0
@@ -253,8 +253,8 @@ func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
 		e.Value == k.value
 }
 
-// processOf returns the process that made an attempt: the process of its section or, if the attempt was never granted,
-// the one whose name begins the attempt's name.
+// processOf returns the process that made an attempt. If the attempt was granted, that is its section's process.
+// Otherwise it is the process whose name is the first part of the attempt's name.
 func (r *reading) processOf(of history.Attempt) history.Process {
 	name, _, _ := strings.Cut(string(of), "/")
 	process := history.Process(name)

@@ -57,9 +57,9 @@ func (r *reading) ownership() Finding {
 }
 
 // mayChange reports whether a request at position i was allowed to change another attempt's key. Such a request must
-// check the key. Moreover, the owner's hold must have ended or lapsed, or the key must be one that means that the lock
-// is free. A client that also holds the key may change its expiry without a check, as long as that does not shorten the
-// owner's hold.
+// check the key. In addition, the owner's hold must have ended or lapsed, or the key must be one that means that the
+// lock is free. A client that also holds the key may change its expiry without a check, as long as that does not
+// shorten the owner's hold.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	if r.spares(i, owner, by) {
 		return true
@@ -133,8 +133,7 @@ func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	return 0 <= set && 0 <= took && (set < took || s.ok < set && set < s.release)
 }
 
-// takesOut reports whether the event at position i is the deletion of a key by a request that checked only that the key
-// exists.
+// takesOut reports whether at position i a key was deleted by a request that checked only that the key exists.
 func (r *reading) takesOut(i int) bool {
 	e := &r.Events[i]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
@@ -167,7 +166,7 @@ func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 	return clock > r.Events[i].Time-r.Events[kept].Time && clock+1e6 >= ttl
 }
 
-// holdOver reports whether the hold of a key's owner is over at position i, where another attempt changes the key.
+// holdOver reports whether the key owner's hold is over at position i, where another attempt changes the key.
 func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	var s *section // the latest section of that attempt
@@ -222,7 +221,7 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	return gaveUp
 }
 
-// untouched reports whether at least a TTL has passed before position i since the attempt last set or extended its own
+// untouched reports whether, by position i, at least a TTL had passed since the attempt last set or extended its own
 // key on the server of the event at i.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
@@ -230,8 +229,8 @@ func (r *reading) untouched(i int, owner history.Attempt) bool {
 }
 
 // lastKept returns the position before i at which the attempt last set or extended its own key on the server of the
-// event at i, or -1 if it never did. If the attempt made no such request, the last appearance of the key without a
-// request counts, for example when a server reads the key back from its disk.
+// event at i, or -1 if it never did. If the attempt made no such request, what counts is when the key last appeared
+// without a request, for example because a server read it back from its disk.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
@@ -265,7 +264,7 @@ func (r *reading) aside(e history.Event) bool {
 	return len(set) > 0 && !set[e.Member]
 }
 
-// keeper identifies the place where a server's keys are stored. It is the same for all members of one service.
+// keeper identifies where a server's keys are stored. It is the same for all members of one service.
 func (r *reading) keeper(p history.Process) history.Process {
 	if r.oneService() && slices.Contains(r.Header.Servers, p) {
 		return "the service"
@@ -273,8 +272,8 @@ func (r *reading) keeper(p history.Process) history.Process {
 	return p
 }
 
-// maker returns the process that made an attempt: the one that was granted the lock or, if the attempt was never
-// granted, the one whose name begins the attempt's name.
+// maker returns the process that made an attempt: the one that was granted the lock or, if there was no grant, the one
+// whose name the attempt's name begins with.
 func (r *reading) maker(a history.Attempt) history.Process {
 	for _, s := range slices.Backward(r.sections) {
 		if a != "" && s.attempt == a {
@@ -293,8 +292,8 @@ func (r *reading) recordsExpiry() bool {
 }
 
 // liveOwner returns the owner of the key that existed just before the event at position i overwrote it: the last
-// attempt that set the key on that server, unless the key has gone since. If expiries are not recorded, a key past its
-// expiry does not count as existing. A replica that replaces its master takes over the master's keys, except those
+// attempt that set the key on that server, unless the key has disappeared since. If expiries are not recorded, a key
+// past its expiry counts as gone. A replica that replaces its master takes over the master's keys, except those
 // recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {

@@ -7,15 +7,15 @@ import (
 )
 
 // ask is a call to acquire. If it was granted, section is its critical section. All int fields are positions in the
-// history. The position of an event that never happened is the length of the history.
+// history. An event that never happened has the history's length as its position.
 type ask struct {
 	process   history.Process
 	task      history.Task
 	lock      history.Lock
 	shared    bool
 	call, ret int
-	// the earliest position at which the process may have crashed while it waited for the acquire; equal to ret if it
-	// did not crash
+	// the earliest position at which the process may have crashed while waiting for the acquire; equal to ret if it did
+	// not crash
 	gone    int
 	outcome history.Type // zero until the acquire has returned
 	section *section
@@ -29,26 +29,26 @@ type section struct {
 	attempt history.Attempt
 	token   history.Token
 	ok, end int // positions of acquire ok and of the call of release, lost or a crash, whichever comes first
-	// the earliest position at which the section may have ended; equal to the field end, unless the process crashed
-	// earlier and nobody noticed
+	// the earliest position at which the section may have ended; equal to end, unless the process crashed earlier and
+	// nobody noticed
 	left    int
 	crashed bool
-	// release is the position of the first call of release, and done is the position of that call's return. If only the
+	// release is the position of the first call to release, and done is the position of that call's return. If only the
 	// outcome is recorded, both are the position of the outcome.
 	release, done int
 	lease         *history.Grant
 	extensions    []int // positions of the extensions that returned ok with a grant
 }
 
-// fault is a fault that the nemesis caused, from the position where it strikes to its recorded end.
+// fault is a fault caused by the nemesis, from the position where it strikes to its recorded end.
 type fault struct {
 	history.Fault
 	kind     history.F
 	from, to int
 }
 
-// reading is a history together with the acquires, critical sections and faults found in it. In this package, a
-// position is the index of an event in the history, and a section is a critical section.
+// reading is a history with the acquires, critical sections and faults found in it. In this package, a position is the
+// index of an event in the history, and a section is a critical section.
 type reading struct {
 	*history.History
 	none     int // the length of the history, used as the position of anything that never happened
@@ -98,8 +98,8 @@ func readingOf(h *history.History) *reading {
 	return r
 }
 
-// usesResource reports whether anybody reads or writes the data. If nobody does, faults of the resource and of its
-// links affect nobody.
+// usesResource reports whether anybody reads or writes the data. If nobody does, faults of the resource and its links
+// do not affect anybody.
 func (r *reading) usesResource() bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.Process != history.Nemesis && (e.F == history.Read || e.F == history.Write || e.F == history.Apply)
@@ -110,7 +110,7 @@ func only(p history.Process, side []history.Process) bool {
 	return slices.Equal(slices.Compact(slices.Clone(side)), []history.Process{p})
 }
 
-// time returns the time of the event at position i. For the position r.none, it returns the time at which recording
+// time returns the time of the event at position i. For position r.none, it returns the time at which recording
 // stopped.
 func (r *reading) time(i int) history.Time {
 	if i == r.none {
@@ -119,9 +119,9 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire handles an event that is the call or the return of an acquire. A return ends the oldest open acquire of the
-// same task and lock whose call names the same attempt. If the call or the return names no attempt, it ends the oldest
-// open acquire. If only the outcome is recorded, the acquire begins and ends at that position.
+// acquire handles an event that is the call or return of an acquire. A return ends the oldest open acquire by the same
+// task for the same lock whose call names the same attempt. If the call or the return does not name an attempt, it ends
+// the oldest open acquire. If only the outcome is recorded, the acquire begins and ends at that position.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, task: e.Task, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
@@ -152,8 +152,8 @@ func (r *reading) acquire(i int, e *history.Event) {
 	}
 }
 
-// belongsTo returns the section that the event at position i belongs to: the latest grant of its attempt and lock. If
-// the event names no attempt, it is the latest open section of its process and lock.
+// belongsTo returns the section that the event at position i belongs to: the latest grant to its attempt for its lock.
+// If the event does not name an attempt, it is the latest open section of its process and lock.
 func (r *reading) belongsTo(i int) *section {
 	e := &r.Events[i]
 	for _, s := range slices.Backward(r.sections) {
@@ -193,10 +193,10 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver returns the earliest position after position call at which an activity of a crashed process may have ended.
-// Usually this is the activity's recorded end (end) or the position of the recorded crash (i), whichever is earlier. If
-// the crash was noticed late, the process may have died at any time since it was last known to be alive, so the result
-// may be earlier.
+// mayBeOver returns the earliest position after position call at which something that a crashed process was doing may
+// have ended. Usually this is its recorded end (end) or the position of the recorded crash (i), whichever is earlier.
+// If the crash was noticed late, the process may have died at any time since it was last known to be alive, so the
+// result may be earlier.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -224,9 +224,9 @@ func (r *reading) crash(i int, e *history.Event) {
 	}
 }
 
-// faultAt returns the fault that strikes at position i, if any. The fault ends at the first recorded end that has the
-// same kind and the same line of the plan, unless that end belongs to an earlier fault. If an end does not name a line
-// of the plan, it may belong to any fault of its kind.
+// faultAt returns the fault that strikes at position i, if any. The fault ends at the first recorded end with the same
+// kind and the same line in the plan, unless that end belongs to an earlier fault. If an end does not name a line in
+// the plan, it may belong to any fault of its kind.
 func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
 	f = fault{kind: e.F, from: i, to: r.none}
@@ -258,7 +258,7 @@ var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"st
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
 // reportedAt returns the fault that is first reported at position i, if any. It is for histories whose nemesis reports
-// each beginning and each end of a fault twice, in events of type info. A fault lasts from the first report of its
+// the beginning and the end of each fault twice, in events of type info. A fault lasts from the first report of its
 // beginning to the last report of its end.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
@@ -293,7 +293,7 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 }
 
 // over returns the position where the fault is over. A crash without a restart is over as soon as it strikes. The same
-// is true of a clock jump and a reset connection.
+// goes for a clock jump and a reset connection.
 func (r *reading) over(f *fault) int {
 	if f.to == r.none && !f.kind.Lasts() && !f.Ends {
 		return f.from

@@ -9,7 +9,7 @@ import (
 // permits returns how many clients may hold a lock at the same time.
 func (r *reading) permits() int { return max(r.Header.Permits, 1) }
 
-// choices returns all combinations of k of the numbers below n, in lexicographic order. The numbers of a combination
+// choices returns all combinations of k of the numbers below n, in lexicographic order. The numbers in each combination
 // ascend.
 func choices(n, k int) (all [][]int) {
 	if k == 0 {
@@ -24,7 +24,7 @@ func choices(n, k int) (all [][]int) {
 	return all
 }
 
-// everyTwo reports whether every two members of a group are related.
+// everyTwo reports whether all members of a group are related to each other.
 func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	for j, b := range group {
 		for _, a := range group[:j] {
@@ -36,8 +36,8 @@ func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	return true
 }
 
-// crowds returns groups of elements, any two of which are related. A group has one element more than there are permits.
-// For each element, crowds returns only the first group that ends with this element.
+// crowds returns groups of elements that are all related to each other. A group has one element more than there are
+// permits. For each element, crowds returns only the first group that ends with it.
 func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
 	for j, last := range all {
 		for _, c := range choices(j, permits) {
@@ -54,8 +54,8 @@ func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]
 	return groups
 }
 
-// crowdedWindows finds the times at which more leases of a semaphore were valid than it has permits. It returns nothing
-// if the lock has one permit.
+// crowdedWindows finds the times at which a semaphore had more valid leases than permits. It returns nothing if the
+// lock has one permit.
 func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 	if r.permits() == 1 {
 		return nil
@@ -70,8 +70,8 @@ func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
 	return broken
 }
 
-// crowdedSections finds the times at which more critical sections of a semaphore were open than it has permits. The
-// result uncertain reports whether there may have been more such times, because a process died at an unknown time.
+// crowdedSections finds the times at which a semaphore had more open critical sections than permits. uncertain reports
+// whether there may have been more such times, because a process died at an unknown time.
 func (r *reading) crowdedSections() (broken []Breach, uncertain bool) {
 	certain := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.left && a.ok < b.left }
 	for _, group := range crowds(r.sections, r.permits(), certain) {
@@ -85,9 +85,9 @@ func (r *reading) crowdedSections() (broken []Breach, uncertain bool) {
 	return broken, len(crowds(r.sections, r.permits(), possible)) > 0
 }
 
-// endedByTaker reports whether a client removed a member of a set because, by the client's clock, the member had
-// expired. (Servers never remove members by themselves.) The clock of the member's server must not have been changed by
-// an earlier fault. If the lock has only one permit, an earlier fault must have changed some client's clock.
+// endedByTaker reports whether a client removed a set member because the member had expired on the client's clock.
+// (Servers never remove members by themselves.) The clock on the member's server must not have been changed by an
+// earlier fault. If the lock has only one permit, an earlier fault must have changed some client's clock.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

@@ -1,8 +1,8 @@
 // Package slow applies the definitions of the laws literally. Tests compare it with package checker: both check the
 // same histories, and must reach the same outcomes and name the same events.
 //
-// Goals: each law is implemented exactly as it is defined, in nested loops that carry no state from one event to the
-// next. The package shares no code with package checker, not even types.
+// Goals: each law is implemented exactly as it is defined, in nested loops that do not carry state from one event to
+// the next. The package shares no code with package checker, not even types.
 //
 // Non-goals: speed, explanations, remedies, and any use outside of tests.
 package slow
@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The outcomes of judging a law, as checker.Outcome prints them.
+// The possible outcomes for a law, as checker.Outcome prints them.
 const (
 	Unchecked = "unchecked"
 	Holds     = "holds"
@@ -26,14 +26,14 @@ const (
 type Finding struct {
 	Law     string
 	Outcome string
-	// Breaches lists all violations of the law, in the order of the history. It is empty unless the law is violated.
+	// Breaches lists all violations of the law, in history order. It is empty unless the law is violated.
 	Breaches []Breach
-	// If the law holds, Judged is the number of windows, sections, writes, requests, tokens, locks or operations that
-	// were checked.
+	// If the law holds, Judged is how many windows, sections, writes, requests, tokens, locks or operations were
+	// checked.
 	Judged int
 }
 
-// Breach is one violation of a law.
+// Breach is a single violation of a law.
 type Breach struct {
 	// Events are the indexes of the events that together violate the law.
 	Events []int
@@ -44,7 +44,7 @@ type Breach struct {
 	Broken history.Time
 }
 
-// Reported is a violation as package checker reports it: its cause, the indexes of the events that show it, and the
+// Reported is a violation as reported by package checker: its cause, the indexes of the events that show it, and the
 // index of the event that violated the law.
 type Reported struct {
 	Cause   string
@@ -53,8 +53,8 @@ type Reported struct {
 }
 
 // Shown returns the breach that matches a reported one, or the zero Breach if there is none. The same events may show
-// several breaches, for example if one client was stuck twice. In that case, Shown returns the breach that occurred at
-// the reported event, or else the first.
+// several breaches, for example if one client was stuck twice. In that case, Shown returns the one that occurred at the
+// reported event or, failing that, the first.
 func (f Finding) Shown(h *history.History, r Reported) Breach {
 	others := func(b Breach) bool { return !b.shownBy(r) || !b.isBy(r.Cause) }
 	shown := slices.DeleteFunc(slices.Clone(f.Breaches), others)
@@ -79,22 +79,22 @@ func lastBy(h *history.History, t history.Time) int {
 	return last
 }
 
-// undetermined lists incomplete causes. This package determines only how such a cause begins.
+// undetermined lists incomplete causes. This package can only tell how such a cause begins.
 var undetermined = []string{"", "stuck", "holder outlived its lease"}
 
 // isBy reports whether a reported cause agrees with the breach's cause. If this package determines only the beginning
-// of the cause, only the beginning must agree.
+// of the cause, only the beginning has to agree.
 func (b Breach) isBy(cause string) bool {
 	return cause == b.Cause || slices.Contains(undetermined, b.Cause) && strings.HasPrefix(cause, b.Cause)
 }
 
-// shownBy reports whether the witness of a reported breach contains all events of b.
+// shownBy reports whether a reported breach's witness contains all events of b.
 func (b Breach) shownBy(r Reported) bool {
 	return !slices.ContainsFunc(b.Events, func(at int) bool { return !slices.Contains(r.Witness, at) })
 }
 
 // Differs describes how the outcome and the reported breaches differ from the finding, or returns "" if they agree.
-// Package checker reports only the first breach with each cause.
+// Package checker reports only the first breach for each cause.
 func (f Finding) Differs(outcome string, reported []Reported) string {
 	if outcome != f.Outcome {
 		return "outcome"
@@ -132,7 +132,7 @@ func (v Verdict) Of(law string) Finding {
 	return Finding{}
 }
 
-// law is the name of a law and the function that checks it.
+// law is a law's name and the function that checks it.
 type law struct {
 	name string
 	read func(*reading) Finding
@@ -140,7 +140,7 @@ type law struct {
 
 var laws []law
 
-// register adds a law. It is called by the init function of the law's file.
+// register adds a law. It is called by the init function in the law's file.
 func register(name string, read func(*reading) Finding) { laws = append(laws, law{name, read}) }
 
 // Check checks a history against every law.
@@ -159,7 +159,7 @@ func Of(h *history.History, name string) Finding {
 	return laws[i].finding(readingOf(h))
 }
 
-// finding applies the law to r. The result names events by their indexes in the history.
+// finding applies the law to r. The result identifies events by their indexes in the history.
 func (l law) finding(r *reading) Finding {
 	f := l.read(r)
 	f.Law = l.name

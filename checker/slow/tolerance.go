@@ -49,8 +49,8 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged reports whether the release of a section can be judged. The conditions of the law must have been met
-// since position acquired, at which the acquire ended, and the lease must have been valid when the release was called.
+// releaseJudged reports whether a section's release can be judged. The law's conditions must have been met since
+// position acquired, at which the acquire ended, and the lease must still have been valid when the release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -79,7 +79,7 @@ func (r *reading) excused(s *section) bool {
 		r.time(s.done) >= r.leaseEnd(s)
 }
 
-// leaseEnd returns the end of the lease, as last reported to the holder before the release was called.
+// leaseEnd returns the end of the lease as it was last reported to the holder before the call to release.
 func (r *reading) leaseEnd(s *section) history.Time {
 	end := -history.Never
 	if s.lease != nil && s.lease.Granted <= r.time(s.release) {
@@ -93,7 +93,7 @@ func (r *reading) leaseEnd(s *section) history.Time {
 	return end
 }
 
-// firstAfter returns the position of the first event after i that matches.
+// firstAfter returns the position of the first matching event after i.
 func (r *reading) firstAfter(i int, matches func(*history.Event) bool) int {
 	for j := i + 1; j < r.none; j++ {
 		if matches(&r.Events[j]) {
@@ -104,7 +104,7 @@ func (r *reading) firstAfter(i int, matches func(*history.Event) bool) int {
 }
 
 // grantersReachable reports whether a quorum of the servers that granted the lock was reachable. No other server can
-// confirm the release. If the grant names no servers, grantersReachable returns true.
+// confirm the release. If the grant does not name any servers, grantersReachable returns true.
 func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
@@ -118,8 +118,8 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 	return r.isQuorum(left)
 }
 
-// judgedUntil returns the position up to which the conditions must be met: the return, or, if that is later than the
-// bound, the last event within the bound.
+// judgedUntil returns the position up to which the conditions must be met: the return or, if the call returned after
+// the bound, the last event within the bound.
 func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	due := r.time(call) + r.Header.Bound
 	if ret < r.none && r.time(ret) <= due {
@@ -129,9 +129,10 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 }
 
 // undisturbed reports whether nobody else held or requested the lock from one TTL before a's call until position end.
-// An earlier hold by the same client is ignored if its release returned ok and no fault was active between its request
-// and a's call. But overlapping requests of one client belong to different tasks, so they are not ignored. undisturbed
-// also returns false if the only member of a service with sessions lost its data in a restart within that TTL.
+// An earlier hold by the same client is ignored if its release returned ok and no fault was active between that hold's
+// request and a's call. But overlapping requests by one client are not ignored, since they belong to different tasks.
+// undisturbed also returns false if, within that TTL, the only member of a service with sessions restarted and lost its
+// data.
 func (r *reading) undisturbed(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -186,11 +187,11 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor reports whether acquire a could succeed between its call and position end. The client must have been up,
-// must not have been paused, and must have had a session. A quorum of servers must have been up and reachable from the
-// client. Until position acquired, at which the acquire ended, these servers must also have been free of keys that
-// block it. If there are fewer groups than the quorum, the members of the single service are counted. Otherwise each
-// group counts as one server. It is up while all of its members are up and reach each other.
+// quorumFor reports whether acquire a could have succeeded between its call and position end. The client must have been
+// up, not paused, and must have had a session. A quorum of servers must have been up and reachable from the client.
+// Until position acquired, at which the acquire ended, these servers must also have been free of keys that block it. If
+// there are fewer groups than the quorum, the members of the single service are counted. Otherwise each group counts as
+// one server, which is up while all of the group's members are up and can reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -205,7 +206,7 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	return r.quorumReached(a, end, func(s history.Process) bool { return r.inTheWay(a, acquired, s) })
 }
 
-// quorumReached reports whether a's client could reach a quorum of servers at all positions between a's call and
+// quorumReached reports whether a's client could reach a quorum of servers at every position between a's call and
 // position end. Servers for which bars returns true do not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
@@ -279,8 +280,8 @@ func (r *reading) during(f *fault, call, end int) bool {
 	return f.from <= end && over >= call
 }
 
-// reachable reports whether server s could be reached from the client: no link between them was cut, delayed or broken,
-// and no other fault had struck the server.
+// reachable reports whether the client could reach server s: no link between them was cut, delayed or broken, and no
+// other fault had struck the server.
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -298,8 +299,8 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 }
 
 // inTheWay reports whether a key blocked acquire a on server s, or on another server of the group that shares its keys
-// with s. The key must have existed when a was called, or another process must have set it between that call and
-// position end. A key exists until it is removed or replaced by another key.
+// with s. Either the key already existed when a was called, or another process set it between that call and position
+// end. A key exists until it is removed or replaced by another key.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// environments sets the environment for each of the three sizes of tests.
+// environments sets the environment for each of the three test sizes.
 var environments = []struct {
 	name, ci, full string
 	thorough       bool
 }{{"every day", "", "", false}, {"continuous integration", "true", "", true}, {"full run", "", "1", true}}
 
-// TestSamplesOfSeveralTestsAreEverything checks that a test always picks the same part of a list, that the part has the
-// right size, and that several tests together cover the whole list.
+// TestSamplesOfSeveralTestsAreEverything checks that a test always picks the same part of a list, that this part has
+// the right size, and that several tests together cover the whole list.
 func TestSamplesOfSeveralTestsAreEverything(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short asks for the everyday size, whatever the environment says")

@@ -2,7 +2,7 @@
 // rewritten.
 //
 // Goals: environment variables choose how much all tests try: little on a developer's machine, more in continuous
-// integration, and everything in a full run. One flag rewrites all golden files.
+// integration, and everything in a full run. A single flag rewrites all golden files.
 //
 // Non-goals: anything that the program itself needs. Only tests import this package.
 package testkit
@@ -21,19 +21,19 @@ import (
 	"testing"
 )
 
-// Update makes tests rewrite the files with which they compare their results. Read the diff afterward.
+// Update makes tests rewrite the files that they compare their results with. Read the diff afterward.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
-// Tests produce much garbage but have little live memory. Collecting garbage less often saves at least a third of the
-// time.
+// Tests produce a lot of garbage but have little live memory. Collecting garbage less often saves at least a third of
+// the time.
 func init() { debug.SetGCPercent(1600) }
 
-// Full reports whether this is a full run: the environment variable FENCEPOST_FULL is set, as it is by the script
-// .ci/full, and -short is not set.
+// Full reports whether this is a full run: the FENCEPOST_FULL environment variable is set, as it is by the .ci/full
+// script, and -short is not set.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// Thorough reports whether a test should try more than usual. This is the case in a full run, and in continuous
-// integration (CI=true) unless -short is set.
+// Thorough reports whether a test should try more than usual: in a full run, and in continuous integration (CI=true)
+// unless -short is set.
 func Thorough() bool { return Full() || os.Getenv("CI") == "true" && !testing.Short() }
 
 // Size returns how much a test tries: the first argument by default, the second in continuous integration, and the
@@ -49,7 +49,7 @@ func Size(everyday, thorough, full int) int {
 }
 
 // Sample returns the part of a list that a test tries: all of it in a full run, every third element in continuous
-// integration, and every twelfth otherwise, but at least one. The first element depends on the name of the test, so
+// integration, and every twelfth otherwise, but at least one. Which element comes first depends on the test's name, so
 // that each element is tried by some tests.
 func Sample[T any](t testing.TB, list []T) (some []T) {
 	nth := 12
@@ -112,7 +112,7 @@ func Lacks(t testing.TB, what error) {
 	t.Skip("not on this machine: ", what)
 }
 
-// Needs ends a test in the same way as Lacks if this machine lacks one of the programs.
+// Needs ends a test in the same way as Lacks if this machine lacks any of the programs.
 func Needs(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -146,7 +146,7 @@ func FreeAddress(t testing.TB) (host, port string) {
 	return host, port
 }
 
-// Golden compares got with the content of a file byte for byte. With -update, it rewrites the file instead.
+// Golden compares got with a file's contents byte for byte. With -update, it rewrites the file instead.
 func Golden(t testing.TB, path, got string) {
 	t.Helper()
 	if *Update {
@@ -184,7 +184,7 @@ func GoldenPart(t testing.TB, path, name, got string) {
 	}
 }
 
-// Write replaces the content of a golden file.
+// Write replaces a golden file's contents.
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

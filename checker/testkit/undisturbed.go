@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Undisturbed runs a test that depends on real time. If the test fails, and no code of this process ran for a while
-// during the test, the failure may be the host's fault. In that case, Undisturbed runs the test again, at most twice.
-// The third result counts. Each repetition is logged, and noted in the file that FENCEPOST_REPEATS names.
+// Undisturbed runs a test that depends on real time. If the test fails, and none of this process's code ran for a while
+// during the test, the host may be to blame. In that case, Undisturbed runs the test again, at most twice. The third
+// result counts. Each repetition is logged, and noted in the file that FENCEPOST_REPEATS names.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is how long the host must have stopped the process for a failure to be excused. The timeouts of servers
-// and clients are several times as long.
+// standstill is how long the host must have stopped the process for a failure to be excused. Server and client timeouts
+// are several times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {
@@ -49,8 +49,8 @@ func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test fu
 	test(t)
 }
 
-// repeats is the environment variable that names a file. Each repetition of a test adds a line to this file. A line in
-// the log would be lost, because go test prints no log of a test that passes.
+// repeats is the environment variable that names a file. Each time a test is repeated, a line is added to this file. A
+// line in the log would be lost, because go test does not print the log of a test that passes.
 const repeats = "FENCEPOST_REPEATS"
 
 func noteRepeat(line string) error {
@@ -67,7 +67,7 @@ func noteRepeat(line string) error {
 	return err
 }
 
-// longestGap measures the longest time in which nothing in this process ran, until stop is called.
+// longestGap measures the longest time during which nothing in this process was running, until stop is called.
 func longestGap() (stop func() time.Duration) {
 	over, longest := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -101,8 +101,8 @@ type attempt struct {
 	cleanups        []func()
 }
 
-// run runs the test, and then its cleanups. The test runs on its own goroutine, as in the testing package, so that
-// Fatal can end that goroutine.
+// run runs the test and then its cleanups. As in the testing package, the test has its own goroutine, so that Fatal can
+// end it.
 func (a *attempt) run(test func(testing.TB)) {
 	a.do(func() { test(a) })
 	for len(a.cleanups) > 0 {
@@ -122,7 +122,7 @@ func (a *attempt) do(f func()) {
 	<-done
 }
 
-// log records a line, preceded by the file and line number from which the test logged it.
+// log records a line, preceded by the file and line number where the test logged it.
 func (a *attempt) log(text string) {
 	_, file, line, _ := runtime.Caller(2)
 	a.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOnlyWhatTheHostDisturbsIsRunAgain checks that a test that fails while the host stops its process is run again, at
-// most twice. Its cleanups run each time. The third run reports directly to the test.
+// TestOnlyWhatTheHostDisturbsIsRunAgain checks that if a test fails while the host is stopping its process, the test is
+// run again, at most twice. Its cleanups run each time. The third run reports directly to the test.
 func TestOnlyWhatTheHostDisturbsIsRunAgain(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -7,27 +7,28 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Overtaking is a grant to a process although another process had asked for the lock earlier and still waited for it.
+// Overtaking is a grant to a process while another process, which had asked for the lock earlier, was still waiting for
+// it.
 type Overtaking struct {
 	Grant   int32
 	Waiting int32 // index of the acquire of the process that had asked earlier
 }
 
-// arrivals goes through the grants of one lock in order, and tracks who had asked for the lock before each grant.
+// arrivals goes through one lock's grants in order, and tracks who had asked for the lock before each grant.
 type arrivals struct {
 	t    *Trace
 	asks []int32
-	// the first position at which a fault may affect each acquire that was called before the current grant, in the
-	// order of asks
+	// for each acquire called before the current grant, in the order of asks: the first position at which a fault may
+	// affect it
 	disturbed []int
 	first     int   // index in asks of the first acquire that later ones must not overtake
 	waiting   []int // indexes in asks of the acquires that may be waiting
 }
 
-// Overtakings returns, in order, the grants of a lock that overtook other processes. If a grant overtook several
-// processes, only the process that asked first is named. Overtaking a process is excused if a fault may have affected
-// that process while it waited, or within the time Order.Turn before it asked. kept is the number of grants that kept
-// the order although another process, which had asked later, still waited.
+// Overtakings returns, in order, a lock's grants that overtook other processes. If a grant overtook several processes,
+// only the one that asked first is named. Overtaking a process is excused if a fault may have affected that process
+// while it was waiting, or within Order.Turn before it asked. kept is the number of grants that kept the order while
+// another process, which had asked later, was still waiting.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
 	v := arrivals{t: t, asks: l.Asks}
@@ -76,8 +77,8 @@ func (v *arrivals) isSettled(i, at int) bool {
 	return v.disturbed[i] <= at || v.t.Waited(&v.t.Asks[v.asks[i]]) <= at
 }
 
-// leavesBehind reports whether a grant goes to a process that no fault affected while another process, which asked
-// later, still waits.
+// leavesBehind reports whether a grant goes to a process unaffected by any fault while another process, which asked
+// later, is still waiting.
 func (v *arrivals) leavesBehind(g *Grant) bool {
 	own, visited := slices.BinarySearch(v.asks[:len(v.disturbed)], g.Ask)
 	if !visited || v.disturbed[own] <= g.OK {
@@ -98,7 +99,7 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 }
 
 // waitsFor reports whether a process was still waiting for the lock when another process got grant g. It was not if its
-// own grant had been decided before g, or if it gave up its acquire before g or at most the slack after g.
+// own grant had been decided before g, or if it gave up its acquire before g or no later than the slack after g.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
@@ -109,8 +110,7 @@ func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	return true
 }
 
-// decided returns the time at which the protocol decided a grant or, if that is not known, the time at which the
-// acquire returned.
+// decided returns when the protocol decided a grant or, if that is unknown, when the acquire returned.
 func (t *Trace) decided(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(g.OK)
@@ -126,8 +126,8 @@ type affected struct {
 }
 
 // disturbedAt returns the position from which a fault may affect an acquire. This is the position of the acquire's call
-// if a fault was active within the time Order.Turn before the call. Otherwise, it is the position at which the next
-// fault strikes. disturbedAt must be called for one acquire after another, in the order of their calls.
+// if a fault was active within Order.Turn before the call. Otherwise, it is the position at which the next fault
+// strikes. disturbedAt must be called for the acquires one by one, in the order of their calls.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {
@@ -155,8 +155,8 @@ func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	return Open
 }
 
-// mayAffect reports whether a fault may affect a process that asks for a lock. A fault cannot affect the process if it
-// strikes only the resource and other processes that ask for locks, or only their links.
+// mayAffect reports whether a fault may affect a process that asks for a lock. It cannot if it strikes only the
+// resource and other processes that ask for locks, or only their links.
 func (t *Trace) mayAffect(f *Fault, p history.Process) bool {
 	elsewhere := func(side []history.Process) bool {
 		return len(side) > 0 && !slices.ContainsFunc(side, func(o history.Process) bool {
@@ -168,15 +168,16 @@ func (t *Trace) mayAffect(f *Fault, p history.Process) bool {
 	return !elsewhere(f.On) && !elsewhere(f.To)
 }
 
-// Idle is a stretch of time in which a lock was free although a process waited for it.
+// Idle is a period in which a lock was free while a process was waiting for it.
 type Idle struct {
 	Ask          int32 // index of the first acquire of the process that had waited longest
 	Since, Until history.Time
 }
 
-// LeftFree returns the periods, longer than turn (see history.Order.Turn), in which a process waited for a lock, no
-// process held or acquired it, and no fault was active. A process does not count as waiting if a fault that never ends
-// may affect it. LeftFree returns at most the given number of periods, in the order in which they became too long.
+// LeftFree returns the periods longer than turn (see history.Order.Turn) during which a process was waiting for a lock,
+// no process held or acquired it, and no fault was active. A process does not count as waiting if a never-ending fault
+// may be affecting it. LeftFree returns at most the given number of periods, in the order in which they became too
+// long.
 func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	waits := t.waits()
 	s := queues{t: t, waits: waits, over: make([]bool, len(waits)), locks: make([]queue, len(t.Locks)),
@@ -199,7 +200,7 @@ func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	return all[:min(most, len(all))]
 }
 
-// queues replays the history to track who waits for each lock and who holds it.
+// queues replays the history to track who is waiting for each lock and who is holding it.
 type queues struct {
 	t      *Trace
 	waits  []wait
@@ -210,8 +211,8 @@ type queues struct {
 	cutOff map[history.Process]int // where the first fault without end struck that may affect a process
 }
 
-// waitsAt reports whether, just before the given position, a wait had not ended and no fault that never ends affected
-// its process.
+// waitsAt reports whether, just before the given position, a wait was still in progress and no never-ending fault was
+// affecting its process.
 func (s *queues) waitsAt(n int32, at int) bool {
 	p := s.waits[n].by.process
 	struck, known := s.cutOff[p]

@@ -22,7 +22,7 @@ type Basis struct {
 
 // knowledge is what one worker knows about the data. It keeps what the resource accepted separate from what the client
 // received, because the two can differ. If a client stops waiting for the reply to a read and reads again, the resource
-// may accept the first read after the second one. The client nevertheless uses the value of the second. The same is
+// may accept the first read after the second one, even though the client uses the value from the second. The same is
 // true of writes.
 type knowledge struct {
 	worker
@@ -41,7 +41,7 @@ type call struct {
 	on    Basis
 }
 
-// bases holds, for each worker, the value of the data that it knows and from which it computes its next write.
+// bases holds, for each worker, the value of the data that it knows and from which it will compute its next write.
 type bases struct {
 	number map[worker]int32
 	known  []knowledge
@@ -72,7 +72,7 @@ func (b *bases) worker(lock int32, of history.Attempt) *knowledge {
 	return &b.known[n]
 }
 
-// accept records a read or write that the resource accepted. It ignores a write by a worker that has read nothing,
+// accept records a read or write that the resource accepted. It ignores a write by a worker that hasn't read anything,
 // because others may write between this write and the worker's next one.
 func (b *bases) accept(at int, lock int32, e *history.Event) {
 	if e.Of == "" { // the history does not say which attempt made the request
@@ -103,7 +103,7 @@ func (b *bases) Client(at int, lock int32, e *history.Event) {
 
 // Under returns the value from which an accepted write was computed: the value that its worker (see worker) knew when
 // it made the write call. If the history does not record that call, Under returns the value of the last read or write
-// of the same worker that the resource accepted before this one.
+// by the same worker that the resource accepted before this one.
 func (b *bases) Under(lock int32, e *history.Event) Basis {
 	if e.Of == "" {
 		return Basis{}

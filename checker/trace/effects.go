@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// datum is the state of the data that one lock guards.
+// datum is the state of one lock's data.
 type datum struct {
 	Value   string
 	Initial string
@@ -22,7 +22,7 @@ type effect struct {
 	At    int
 }
 
-// scan is the state of the resource after the records that have been read so far.
+// scan is the state of the resource after the records read so far.
 type scan struct {
 	Data    []datum // by lock
 	Ranked  []bool  // by grant: whether Rank has already added it
@@ -30,7 +30,7 @@ type scan struct {
 	Bases   bases
 }
 
-// datumValue is a value of the data that a lock guards.
+// datumValue is a value of the data guarded by a lock.
 type datumValue struct {
 	lock  history.Lock
 	value string
@@ -66,10 +66,10 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	s.Bases.accept(at, lock, e)
 }
 
-// Loses reports whether a write that was computed from the given value overwrites another write that its client did not
-// know of (a lost update). It returns false if the current value was not written in the history. It also returns false
-// if, since that other write, the client has read a value that was not written in the history: somebody else must
-// already have overwritten the other write.
+// Loses reports whether a write computed from the given value overwrites another write that its client did not know of
+// (a lost update). It returns false if the current value was not written in the history. It also returns false if,
+// since that other write, the client has read a value that was not written in the history: someone else must already
+// have overwritten the other write.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
 	if !own.known || own.Value == d.Value || d.At < 0 {
@@ -95,7 +95,7 @@ func (t *Trace) fromNowhere(lock int32, value string) bool {
 	return !s.written[datumValue{t.Locks[lock].Name, value}]
 }
 
-// GrantAt returns an attempt's grant of a lock, and whether there is one.
+// GrantAt returns an attempt's grant of a lock, if there is one.
 func (t *Trace) GrantAt(of history.Attempt, lock int32) (int32, bool) {
 	n, ok := t.Owner[Title{t.Locks[lock].Name, of}]
 	return n, ok && of != ""

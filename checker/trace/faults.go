@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Fault is one fault with the positions at which it struck and ended.
+// Fault is one fault, with the positions at which it struck and ended.
 type Fault struct {
 	history.Fault
 	Kind  history.F
@@ -16,8 +16,8 @@ type Fault struct {
 	Stop  int // position of its end; Open if the end was not recorded
 }
 
-// Faults returns the faults of a history, in the form that the laws use and in the order in which they struck. It
-// ignores a fault if only its end was recorded.
+// Faults returns a history's faults, in the form that the laws use and in the order in which they struck. It ignores a
+// fault if only its end was recorded.
 func Faults(h *history.History) []Fault {
 	t := Trace{History: h, struck: underWay{}}
 	for i := range h.Events {
@@ -55,8 +55,8 @@ func (t *Trace) strike(i int, e *history.Event) {
 	t.Faults = append(t.Faults, f)
 }
 
-// faultName identifies the fault that an end event belongs to. If an end event does not give the fault's line of the
-// plan, it ends any fault of its kind.
+// faultName identifies the fault that an end event belongs to. If an end event does not say which line of the plan the
+// fault is from, it ends any fault of its kind.
 type faultName struct {
 	kind history.F
 	line string
@@ -74,7 +74,7 @@ func (u underWay) add(n int32, name faultName) {
 	}
 }
 
-// oldest returns the oldest fault with the given name that has not ended, or -1 if there is none.
+// oldest returns the oldest fault with the given name that is still in progress, or -1 if there is none.
 func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	list := u[name]
 	for len(list) > 0 && faults[list[0]].Stop != Open {
@@ -87,9 +87,9 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	return list[0]
 }
 
-// Over returns the position at which the fault is over. This is where the fault ends or, if it has no duration or is
-// permanent, where it begins: after a crash without a restart, the system has one process fewer, but no fault is in
-// progress.
+// Over returns the position at which the fault is over. This is normally where the fault ends. If it has no duration or
+// is permanent, this is where it begins: after a crash without a restart, the system has one process fewer, but no
+// fault is in progress.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
 		return f.Start
@@ -97,14 +97,14 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// isLasting reports whether the fault takes something away and never ends: a cut or a changed clock rate that never
-// ends, or a process that does not come back.
+// isLasting reports whether the fault takes something away for good: a permanent cut, a permanent change of a clock's
+// rate, or a process that never comes back.
 func (f *Fault) isLasting() bool {
 	return f.Stop == Open && !f.Ends && (f.Does == history.Parts || f.Does == history.PacesClock || f.Does.IsDown())
 }
 
 // unfelt reports whether a fault strikes only the resource or its links. If so, it adds the fault to Unfelt. Such a
-// fault affects nobody as long as nobody uses the resource.
+// fault doesn't affect anyone as long as the resource is not being used.
 func (t *Trace) unfelt(f Fault) bool {
 	all := func(side []history.Process) bool {
 		return len(side) > 0 &&
@@ -118,9 +118,9 @@ func (t *Trace) unfelt(f Fault) bool {
 }
 
 // Counted returns the position after a fault from which waiting time counts again. Usually this is where the fault is
-// over. If a fault changes a clock's rate permanently or cuts a link permanently, time counts from the beginning of the
-// fault, because the system stays that way. There is one exception: if the header does not specify a quorum, a
-// permanent cut is never over, because it may leave no quorum.
+// over. If a fault permanently changes a clock's rate or cuts a link, time counts from the start of the fault, because
+// the system stays that way. There is one exception: if the header does not specify a quorum, a permanent cut is never
+// over, because it may not leave a quorum.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
@@ -129,10 +129,10 @@ func (t *Trace) Counted(f *Fault) int {
 	return f.Over()
 }
 
-// Mended returns the position at which the processes or links that f disabled work again. For a crash this is the
-// restart, or Open if there is none. For other faults it is their end. If a member of a service restarts without its
-// data, Mended returns Open, because the member is not allowed to vote under its old name. But if it is the service's
-// only member, it restarts empty.
+// Mended returns the position at which the processes or links that f disabled are working again. For a crash, this is
+// the restart, or Open if there is none. For other faults, it is their end. If a member of a service restarts without
+// its data, Mended returns Open, because the member is not allowed to vote under its old name. But if it is the
+// service's only member, it restarts empty.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():
@@ -143,8 +143,8 @@ func (t *Trace) Mended(f *Fault) int {
 	return f.Over()
 }
 
-// Cite returns the fault as written in the plan, for use as a reason in an explanation. It records that the explanation
-// names the fault.
+// Cite returns the fault as written in the plan, to be used as a reason in an explanation. It records that the
+// explanation names the fault.
 func (t *Trace) Cite(f *Fault) string {
 	t.Cited = append(t.Cited, f.Start)
 	return f.Line

@@ -10,26 +10,26 @@ import (
 
 // Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
 // called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on enough
-// servers to keep the lock taken. Keys that an earlier release set do not count. Nor is a release examined if another
-// client shares the lock without a key of its own, because the keys are then also needed for the other client's hold,
-// as with a counter of readers.
+// servers to keep the lock taken. Keys set by an earlier release do not count. A release is not examined either if
+// another client shares the lock without a key of its own, as with a counter of readers, because the keys are then also
+// needed for the other client's hold.
 //
 // The release had an effect if one of the client's keys is deleted, overwritten or given an earlier deadline after the
 // call. (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock is
-// granted again while all the keys are still there. The new grant must be to another client, or to the same client for
-// an acquire that it had called before the release. The release had no effect if none of this happens before the bound
-// has passed or a key expires.
+// granted again while all the keys are still there, either to another client, or to the same client for an acquire that
+// it had called before the release. The release had no effect if none of this happens before the bound has passed or a
+// key expires.
 //
 // The history does not show the effect if a crash or failover removes a key. Nor does it show the effect if a key
 // expires before the release returns, or so soon after the call that the request may not have arrived yet.
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
-	// positions of the records that set the keys that the release left in place; empty if it had an effect
+	// positions of the records that set the keys which the release left in place; empty if it had an effect
 	Left []int32
 }
 
-// standing is a key of a lock that is, or was, present on a server or on a group of servers that share one copy.
+// standing is one of a lock's keys that is, or was, present on a server or on a group of servers that share one copy.
 type standing struct {
 	unit  history.Process
 	of    history.Process
@@ -38,7 +38,7 @@ type standing struct {
 	at    int32 // position of the record that set it; none if the key is not present
 }
 
-// ownKey is a key that belongs to the client that releases the lock, with the position of the record that set it.
+// ownKey is a key that belongs to the client releasing the lock, with the position of the record that set it.
 type ownKey struct{ key, at int32 }
 
 // watch tracks a release until its effect is known.
@@ -48,7 +48,7 @@ type watch struct {
 	came     outcome
 }
 
-// outcome says what happened to the client's keys when it released a lock.
+// outcome says what happened to a client's keys when it released a lock.
 type outcome uint8
 
 const (
@@ -58,7 +58,7 @@ const (
 	gone                    // a key disappeared for another reason
 )
 
-// handbacks matches the releases with the servers' records of keys.
+// handbacks matches releases with the servers' key records.
 type handbacks struct {
 	read    bool
 	list    []Handback
@@ -82,7 +82,7 @@ func (h *handbacks) reset() {
 	h.keys.reset()
 }
 
-// emptied returns n empty lists that reuse the memory of the given lists.
+// emptied returns n empty lists that reuse the given lists' memory.
 func emptied(lists [][]int32, n int) [][]int32 {
 	lists = slices.Grow(lists[:0], n)[:n]
 	for i := range lists {
@@ -93,8 +93,8 @@ func emptied(lists [][]int32, n int) [][]int32 {
 
 // Handbacks returns the releases for which the history shows whether they had an effect, in the order in which they
 // were called. The header must specify servers, quorum and bound, and the servers must have recorded their keys;
-// otherwise the list is empty. It is also empty if the clients decide when a lease has ended, because a holder may then
-// let its lease end instead of releasing the lock. The list is valid until the next history is read.
+// otherwise the list is empty. It is also empty if it is the clients that decide when a lease has ended, because a
+// holder may then let its lease end instead of releasing the lock. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
@@ -137,16 +137,16 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key that was set at a position means that the lock is free, such as a token that a
-// release returns to a list, or a value that means "free". Such a key was set by a release, or by an attempt that took
-// such a key to obtain the lock and set it again before its release.
+// handedBack reports whether the key set at a position means that the lock is free, such as a token that a release
+// returns to a list, or a value that means "free". Such a key was set by a release, or by an attempt that took such a
+// key to obtain the lock and set it again before its release.
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
 	return granted && (t.Grants[n].Release < at || t.PutsBack(at, n))
 }
 
-// beginWatch starts to watch the keys of grant n, which is being released.
+// beginWatch starts watching the keys of grant n, which is being released.
 func (t *Trace) beginWatch(n int32) {
 	h, g := &t.handbacks, &t.Grants[n]
 	another := t.holdsAnother(n)
@@ -167,7 +167,7 @@ func (t *Trace) beginWatch(n int32) {
 		Handback: Handback{Grant: n, End: t.LastBy(g.Release, now+t.History.Header.Bound)}})
 }
 
-// keepsTaken reports whether the given keys prevent everybody else from acquiring the lock, because the servers without
+// keepsTaken reports whether the given keys keep everybody else from acquiring the lock, because the servers without
 // them do not form a quorum.
 func (t *Trace) keepsTaken(keys []ownKey) bool {
 	h, header := &t.handbacks, &t.History.Header
@@ -191,8 +191,8 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 	return !header.IsQuorum(h.free)
 }
 
-// holdsAnother reports whether the client of grant n was in another section of the same lock when it released n. It
-// must be called for the grants in the order of their releases.
+// holdsAnother reports whether grant n's client was in another section of the same lock when it released n. It must be
+// called for the grants in the order in which they were released.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
@@ -280,7 +280,7 @@ func (t *Trace) applyTo(lock, key int32, at int) {
 	}
 }
 
-// cameOf returns the outcome of a release according to a record that changes one of its client's keys.
+// cameOf returns a release's outcome according to a record that changes one of its client's keys.
 func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
 	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
 		e.Value != "" && e.Value == was.value
@@ -295,7 +295,7 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows reports whether the history shows if a release had an effect. If it had none, shows lists the keys that were
+// shows reports whether the history shows if a release had an effect. If it did not, shows lists the keys that were
 // left in place.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
@@ -318,8 +318,8 @@ func (t *Trace) shows(w *watch) bool {
 	return true
 }
 
-// takenOver reports whether the lock was granted again between the release of g and the given position: to another
-// client, or to the same client for an acquire that it had called before the release.
+// takenOver reports whether the lock was granted again between g's release and the given position: to another client,
+// or to the same client for an acquire that it had called before the release.
 func (t *Trace) takenOver(g *Grant, end int) bool {
 	grants := t.Locks[g.Lock].Grants
 	first := sort.Search(len(grants), func(i int) bool { return t.Grants[grants[i]].OK > g.Release })
@@ -335,8 +335,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy returns the position of the last event, from the given position on, that is not later than due. If there is
-// none, it returns the position before from.
+// LastBy returns the position of the last event, starting at the given position, that is not later than due. If there
+// is none, it returns the position before from.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

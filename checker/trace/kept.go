@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// kept is an index of the records of keys. It shows when an attempt first set its key, and when it last set or extended
-// the key. The index is built only when it is first needed, because most histories do not need it.
+// kept is an index of the records about keys. It shows when an attempt first set its key, and when it last set or
+// extended the key. The index is not built until it is needed, because most histories do not need it.
 type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
@@ -35,7 +35,7 @@ type stay struct {
 	byName bool // whether the record names the owner's request
 }
 
-// request identifies a request that an attempt sent to a server. Requests of the same attempt are distinguished by
+// request identifies a request that an attempt sent to a server. Requests from the same attempt are distinguished by
 // their times. A request is for one member of the key, or for all of its members.
 type request struct {
 	time   history.Time
@@ -57,7 +57,7 @@ func (r request) on(member string) request {
 
 func (k *kept) reset() { k.isMade = false }
 
-// make indexes the records of a history.
+// make indexes a history's records.
 func (k *kept) make(t *Trace) {
 	k.isMade = true
 	if k.sets == nil {
@@ -98,7 +98,7 @@ func (t *Trace) keptKeys() *kept {
 	return &t.kept
 }
 
-// firstSet returns the position at which an attempt first set a key of a lock, or Open if it never did.
+// firstSet returns the position at which an attempt first set a lock's key, or Open if it never did.
 func (t *Trace) firstSet(of history.Attempt, lock history.Lock) int {
 	if at, known := t.keptKeys().first[Title{lock, of}]; known {
 		return at
@@ -108,17 +108,17 @@ func (t *Trace) firstSet(of history.Attempt, lock history.Lock) int {
 
 func byPart(a, b stay) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.at, b.at)) }
 
-// forAnother reports whether the expiry that a record sets is that of another member. This is the case if the owner, at
-// the same instant, set another member but not the member of the record. A deadline belongs to the whole key, so a
-// client that adds a member also sets the deadline of its earlier members.
+// forAnother reports whether the expiry in a record is actually that of another member: at the same instant, the owner
+// set another member but not the record's member. A deadline belongs to the whole key, so a client that adds a member
+// also sets the deadline of its earlier members.
 func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }
 
 // LastKept returns the last position before a change at which the owner set or extended its key (or its member of the
 // key), or -1 if there is none. Only records of the server that recorded the change count. When a server reads a key
-// back from its disk, the record names no request. Such a record counts only if the history records no request of the
-// owner for this key.
+// back from its disk, the record does not name a request. Such a record counts only if the history records no request
+// by the owner for this key.
 func (t *Trace) LastKept(c Change) int {
 	k, e := t.keptKeys(), &t.History.Events[c.At]
 	number, known := k.parts.number[part{t.Keeper(e.Process), e.Lock, e.Member, c.Owner}]
@@ -140,7 +140,7 @@ func (t *Trace) LastKept(c Change) int {
 }
 
 // Spares reports whether a change merely gives a new expiry to a key that the client shares with the owner. The new
-// expiry must not end the owner's hold earlier in true time. It may be earlier on the server's clock if that clock has
+// expiry must not end the owner's hold earlier in true time. It may be earlier by the server's clock if that clock has
 // been set back in the meantime.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)

@@ -26,14 +26,14 @@ type keys struct{ at table[place, liveKey] }
 
 func (k *keys) reset() { k.at.reset() }
 
-// liveAt returns the key that currently exists for the lock and the server that a record names. The members of a
-// service count as one server, because they share their keys.
+// liveAt returns the key that currently exists for the lock and the server named in a record. A service's members count
+// as one server, because they share their keys.
 func (t *Trace) liveAt(e *history.Event) *liveKey {
 	return t.live.at.pointer(place{t.Keeper(e.Process), e.Lock, e.Member})
 }
 
 // Keeper returns the process that stores the keys a server records: the service if the server is a member of one, and
-// otherwise the server itself.
+// the server itself otherwise.
 func (t *Trace) Keeper(server history.Process) history.Process {
 	if t.History.Header.OneService() {
 		return t.Unit(server)
@@ -42,7 +42,7 @@ func (t *Trace) Keeper(server history.Process) history.Process {
 }
 
 // Unit returns a name for all servers that share one copy of a lock: the first member of the server's group, or the
-// server itself if it belongs to no group.
+// server itself if it is not in a group.
 func (t *Trace) Unit(p history.Process) history.Process {
 	for _, group := range t.History.Header.Groups {
 		if slices.Contains(group, p) {
@@ -60,7 +60,7 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// promote moves the keys if the fault f is a promotion. The old master keeps a copy of its keys, because it may still
+// promote moves the keys if fault f is a promotion. The old master keeps a copy of its keys, because it may still
 // record changes to them.
 func (k *keys) promote(f *Fault) {
 	over, ok := PromotionBy(f.Does, &f.Fault)
@@ -81,7 +81,7 @@ func (k *keys) promote(f *Fault) {
 	}
 }
 
-// note updates the key with a record. A record about another owner's key changes nothing.
+// note updates the key with a record. A record about another owner's key does not change anything.
 func (k *liveKey) note(e *history.Event) {
 	switch {
 	case e.F == history.KeySet:
@@ -100,8 +100,8 @@ type Change struct {
 	Owner, By history.Attempt // who owned the key, and who changed it; By is empty if the record does not say
 }
 
-// Changes yields the changes to the keys of locks. It skips a change if the history does not say who owned the key or
-// who changed it.
+// Changes yields the changes to locks' keys. It skips a change if the history does not say who owned the key or who
+// changed it.
 func (t *Trace) Changes(yield func(Change) bool) {
 	faults := t.Faults
 	t.live.reset()
@@ -122,9 +122,9 @@ func (t *Trace) Changes(yield func(Change) bool) {
 	}
 }
 
-// change returns what the record at index at does to the previous key. If the record changes no key, the result has no
-// Owner. If the history does not record expiries, overwriting a key counts as a change only if the key was not yet due
-// to expire.
+// change returns what the record at index at does to the previous key. If the record does not change a key, the result
+// has no Owner. If the history does not record expiries, overwriting a key counts as a change only if the key was not
+// due to expire yet.
 func (t *Trace) change(was *liveKey, at int) Change {
 	e := &t.History.Events[at]
 	switch {

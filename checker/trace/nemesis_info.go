@@ -35,8 +35,8 @@ type report struct {
 	over  bool
 }
 
-// reported records a fault that the nemesis reports in events of type info. It ignores the second report of the fault's
-// beginning. The fault ends at the last report of its end.
+// reported records a fault that the nemesis reports in events of type info. The second report of the fault's beginning
+// is ignored. The fault ends at the last report of its end.
 func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {

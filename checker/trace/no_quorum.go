@@ -6,14 +6,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// forGood reports whether the processes or links that f disables never work again.
+// forGood reports whether f disables processes or links forever.
 func (t *Trace) forGood(f *Fault) bool {
 	return f.Stop == Open && !f.Ends && (f.Does.IsDown() || f.Does == history.Parts) ||
 		f.Loses == history.LosesEverything && t.History.Header.OneService()
 }
 
-// withoutQuorum returns a minimal set of permanent faults before the given position that together leave a client no
-// quorum of servers. It returns nil if a quorum is left, or if the history does not list the lock's servers.
+// withoutQuorum returns a minimal set of permanent faults before the given position that together deprive a client of a
+// quorum of servers. It returns nil if the client still has a quorum, or if the history does not list the lock's
+// servers.
 func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) {
 	if len(t.History.Header.Servers) == 0 {
 		return nil

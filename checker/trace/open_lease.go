@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// openEnd returns the end of a lease whose end the history does not record. Usually this is the time at which the
-// holder was told that the lock was lost. But a paused holder cannot be told. So if the holder was paused at any time
-// since its key was last renewed, the lease ends when the key is due to expire, if that is earlier. A key without
-// expiry counts as expired once it has not been renewed for a TTL, because others may then take over the lock.
+// openEnd returns the end of a lease if the history does not record one. Usually this is when the holder was told that
+// the lock was lost. But a paused holder cannot be told. So if the holder was paused at any time since its key was last
+// renewed, the lease ends when the key is due to expire, if that is earlier. A key without an expiry counts as expired
+// once it has not been renewed for a TTL, because others may then take over the lock.
 func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	due, renewed := t.lastDue(g, lease)
 	for i := range t.Faults {
@@ -23,13 +23,13 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	return lease.Until
 }
 
-// lastDue returns the time at which the keys of a grant were due to expire, and the time at which they were last set or
-// extended. It considers only what was recorded before the holder was told that the lock was lost. A key without expiry
-// is due once it has not been renewed for a TTL.
+// lastDue returns when a grant's keys were due to expire, and when they were last set or extended. It considers only
+// what was recorded before the holder was told that the lock was lost. A key without an expiry is due once it has not
+// been renewed for a TTL.
 //
 // A key that was set again after it had expired does not count, because another client may have held the lock in
-// between. If a quorum of servers decides, the result is for the key without which no quorum would be left. It is Never
-// if the servers recorded too few keys for a quorum.
+// between. If a quorum of servers decides, the result is for the key without which there would no longer be a quorum.
+// It is Never if the servers recorded too few keys for a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process

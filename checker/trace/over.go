@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Over reports whether the hold of a key's owner had ended before the change c. If so, another client that checks the
-// key may change it. The hold had ended in three cases:
+// Over reports whether the key owner's hold had ended before the change c. If so, another client that checks the key
+// may change it. The hold had ended in three cases:
 //   - The owner had called its release, or its lease had ended according to what the owner had been told.
 //   - The owner had not been told when its lease ends, and had learned of the loss, had crashed, or had not renewed its
 //     key for a TTL.
@@ -26,9 +26,9 @@ func (t *Trace) Over(c Change) bool {
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
 }
 
-// LooksAtOwner reports whether the request that made a change checked enough about the key before it changed it. A
-// request that removes a key, such as an element of a list, need only check that the key exists. A request that
-// overwrites a key must check the key's value.
+// LooksAtOwner reports whether the request that made a change first checked the key well enough. A request that removes
+// a key, such as a list element, need only check that the key exists. A request that overwrites a key must check the
+// key's value.
 func (t *Trace) LooksAtOwner(c Change) bool {
 	e := &t.History.Events[c.At]
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
@@ -37,17 +37,17 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 // rounding is the precision of a server's time of day.
 const rounding = history.Time(time.Millisecond)
 
-// Lapsed reports whether the owner's lease had ended by the wall clock of the key's server: the owner had neither set
-// nor extended its key for a TTL, whether or not it received the replies. This applies to locks that store the end of
-// the lease in the key and compare it with the server's time of day. It does not apply to a replicated service (etcd,
-// ZooKeeper), whose members decide by their log, not by a clock, that a lease has ended.
+// Lapsed reports whether the owner's lease had ended by the wall clock of the key's server: the owner had not set or
+// extended its key for a TTL. It makes no difference whether the owner received the replies. This applies to locks that
+// store the lease's end in the key and compare it with the server's time of day. It does not apply to replicated
+// services (etcd, ZooKeeper), where the members' log, not a clock, decides that a lease has ended.
 func (t *Trace) Lapsed(c Change) bool {
 	return !t.History.Header.OneService() && t.untouched(c) || t.LapsedEarly(c)
 }
 
-// LapsedEarly reports whether a fault made the owner's lease end early. This happens when the fault set the wall clock
-// of the key's server forward or made it run fast. According to that clock, the owner had neither set nor extended its
-// key for a TTL, although less time had really passed.
+// LapsedEarly reports whether a fault ended the owner's lease early by setting the wall clock of the key's server
+// forward or making it run fast. By that clock, the owner had not set or extended its key for a TTL, although less time
+// had really passed.
 func (t *Trace) LapsedEarly(c Change) bool {
 	at, ttl := t.LastKept(c), t.ttlOf(c)
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
@@ -58,8 +58,8 @@ func (t *Trace) LapsedEarly(c Change) bool {
 	return gain > 0 && passed < ttl && passed+gain >= ttl-rounding
 }
 
-// gained returns how far a server's wall clock advanced between two positions in addition to the time that really
-// passed. It is negative if the clock fell behind.
+// gained returns how much further a server's wall clock advanced than true time between two positions. It is negative
+// if the clock fell behind.
 func (t *Trace) gained(server history.Process, from, to int) (gain history.Time) {
 	for i := range t.Faults {
 		f := &t.Faults[i]
@@ -77,19 +77,19 @@ func (t *Trace) gained(server history.Process, from, to int) (gain history.Time)
 	return gain
 }
 
-// ttlOf returns the longest TTL that the owner's client uses.
+// ttlOf returns the longest TTL used by the owner's client.
 func (t *Trace) ttlOf(c Change) history.Time { return t.History.Header.TTLOf(t.ProcessOf(c.Owner)) }
 
-// untouched reports whether the owner's lease had run out because the owner had neither set nor extended its key for a
-// TTL.
+// untouched reports whether the owner's lease had run out because the owner had not set or extended its key for a TTL.
 func (t *Trace) untouched(c Change) bool {
 	at, ttl := t.LastKept(c), t.ttlOf(c)
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
 }
 
-// GivenBy returns the position at which another client, while releasing the lock, set the key that the holder of window
-// s uses. This is the last key that was set while the holder was asking. GivenBy returns -1 in three cases: there is no
-// such key; the holder still had a key that it had set itself; or the history records which servers the holder counted.
+// GivenBy returns the position at which another client handed over the lock to window s's holder: when that client
+// released the lock, it set the key that the holder uses. This is the last key that was set while the holder was
+// asking. GivenBy returns -1 in three cases: there is no such key; the holder still had a key that it had set itself;
+// or the history records which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
@@ -119,7 +119,7 @@ func (t *Trace) GivenBy(s *Span) int {
 	return last
 }
 
-// stays reports whether the key set by the k-th record of keys is neither removed nor overwritten before a position.
+// stays reports whether the key set by event t.Keys[k] is neither removed nor overwritten before the given position.
 func (t *Trace) stays(k, before int) bool {
 	e := &t.History.Events[t.Keys[k]]
 	return !slices.ContainsFunc(t.Keys[k+1:], func(i int32) bool {
@@ -129,12 +129,12 @@ func (t *Trace) stays(k, before int) bool {
 	})
 }
 
-// EarlierKey returns the earlier attempt of the same client on whose key window s depends: the last attempt that set a
-// key before the window was recorded. It ignores the attempt given as except. The key must still exist when the window
-// was recorded. EarlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// EarlierKey returns the same client's earlier attempt whose key window s depends on. This is the last attempt that set
+// a key before the window was recorded, provided that the key still existed then. The attempt except is ignored.
+// EarlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 //
 // In a service with one replicated log, it is enough that the key existed when the acquire was called. There, a session
-// uses the key of its earlier attempt, and may not notice that the key has expired.
+// uses its earlier attempt's key, and may not notice that the key has expired.
 func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -144,7 +144,7 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
 		case e.F == history.KeySet && e.Of != except && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
-			// do not count a key that the release of an earlier hold set
+			// a key set by an earlier hold's release does not count
 			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) {
 				of = e.Of
 			}
@@ -155,10 +155,9 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 	return of
 }
 
-// JoinedKey returns the attempt of another client whose key the client of window s has joined, such as a counter of
-// readers. This is the attempt whose key the window's own attempt extended last before it was granted the lock. The
-// attempt given as except is ignored. JoinedKey returns "" if there is no such attempt, or if the window's own attempt
-// has set a key.
+// JoinedKey returns another client's attempt whose key (for example, a reader count) the client of window s has joined.
+// This is the last key that the window's own attempt extended before it was granted the lock. The attempt except is
+// ignored. JoinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -174,9 +173,9 @@ func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) 
 	return of
 }
 
-// NeededUntil returns the position up to which the key of an earlier attempt must have existed if window s depends on
-// it. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the position
-// of the event that states the window.
+// NeededUntil returns the position until which an earlier attempt's key must have existed for window s to depend on it.
+// In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the position of
+// the event that states the window.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call
@@ -184,8 +183,8 @@ func (t *Trace) NeededUntil(s *Span) int {
 	return s.At
 }
 
-// toldUntil returns the lease end that the client of grant n had been told by the given position. It returns Never if
-// the client had not been told one, for example because it was still waiting for the lock.
+// toldUntil returns the lease end that grant n's client knew at the given position. It returns Never if the client had
+// not been told, for example because it was still waiting for the lock.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {
@@ -205,7 +204,8 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 
 // gaveUp reports whether an owner that was never granted the lock had stopped asking for it. The history does not say
 // which attempts belong to an acquire, so gaveUp relies on two rules. First, a key that was set before the acquire was
-// called belongs to an earlier attempt. Second, a process that acts for a later attempt has given up the earlier one.
+// called belongs to an earlier attempt. Second, a process that is acting for a later attempt has given up the earlier
+// one.
 func (t *Trace) gaveUp(c Change) bool {
 	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
 	if p == t.ProcessOf(c.By) {
@@ -226,7 +226,7 @@ func (t *Trace) gaveUp(c Change) bool {
 	return asked
 }
 
-// sets reports whether the event at position i sets a key of a lock for an attempt.
+// sets reports whether the event at position i sets a lock's key for an attempt.
 func (t *Trace) sets(i int32, of history.Attempt, lock history.Lock) bool {
 	e := &t.History.Events[i]
 	return e.F == history.KeySet && e.Of == of && e.Lock == lock

@@ -7,11 +7,11 @@ func (t *Trace) Permits() int { return max(1, t.History.Header.Permits) }
 
 // Crowds returns the groups of spans that violate mutual exclusion for a lock with the given number of permits. A group
 // has one span more than there are permits. Its spans belong to different grants, and any two of them clash. Intervals
-// that pairwise overlap have an instant in common, so all these holders held the lock at once.
+// that overlap pairwise have an instant in common, so all these holders held the lock at once.
 //
-// Each group is a list of ascending indexes. The groups are sorted by their last span. The parameter most limits the
-// number of groups. With one permit, each pair that clashes is a group. With several permits, there are too many groups
-// to list them all. So for each last span, Crowds returns only the group whose other spans come first in the list.
+// Each group is a list of ascending indexes. The groups are sorted by their last span. The parameter most limits their
+// number. With one permit, each pair that clashes is a group. With several permits, there are too many groups to list
+// them all, so for each last span, Crowds returns only the group whose other spans come first in the list.
 func (v *interval) Crowds(spans []Span, permits, most int) (groups [][]int) {
 	if permits == 1 {
 		for _, p := range v.clashes(spans, most) {
@@ -33,7 +33,7 @@ func (v *interval) Crowds(spans []Span, permits, most int) (groups [][]int) {
 	return groups
 }
 
-// FirstCrowd returns the first of the groups that Crowds returns, or nil if there is none.
+// FirstCrowd returns the first group that Crowds would return, or nil if there is none.
 func (v *interval) FirstCrowd(spans []Span, permits int) []int {
 	if groups := v.Crowds(spans, permits, 1); len(groups) > 0 {
 		return groups[0]
@@ -53,7 +53,7 @@ func (v *interval) open(spans []Span, j int) []int {
 }
 
 // clashing returns the spans that clash with the span at index target. It examines only the spans at the indexes in
-// candidates, and returns indexes, too.
+// candidates, and it returns indexes, too.
 func clashing(spans []Span, candidates []int, target int) (all []int) {
 	for _, i := range candidates {
 		if spans[i].clash(&spans[target]) {
@@ -64,7 +64,7 @@ func clashing(spans []Span, candidates []int, target int) (all []int) {
 }
 
 // crowd chooses n spans, any two of which clash, from the spans at the indexes in candidates. It returns their indexes,
-// or nil if there are no such spans. It prefers earlier spans: it skips a span only if too few of the later spans clash
+// or nil if there are no such spans. It prefers earlier spans, and skips one only if too few of the later spans clash
 // with it.
 func (v *interval) crowd(spans []Span, candidates []int, n int) (chosen []int) {
 	for len(chosen) < n && len(chosen)+len(candidates) >= n {
@@ -92,8 +92,8 @@ func (v *interval) deepest(spans []Span, candidates []int) (most int) {
 	return most
 }
 
-// anyCrowd reports whether more spans clash at once than there are permits. It visits the spans in the order of their
-// starts. All earlier spans that clash with a span contain its start, so they also clash with each other.
+// anyCrowd reports whether more spans clash at once than there are permits. It visits the spans by start time. All
+// earlier spans that clash with a span contain its start, so they also clash with each other.
 func (v *interval) anyCrowd(spans []Span, permits int) bool {
 	v.sorted = append(v.sorted[:0], spans...)
 	slices.SortFunc(v.sorted, byStart)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// groupsByChoice is a simple version of interval.Crowds for comparison. For each span, it tries all choices of earlier
-// spans, in the order of the list. It stops at the first choice whose spans all clash with one another and with the
+// groupsByChoice is a simple version of interval.Crowds to compare it with. For each span, it tries all choices of
+// earlier spans, in list order. It stops at the first choice in which all spans clash with one another and with the
 // span itself.
 func groupsByChoice(spans []Span, permits int) (groups [][]int) {
 	var choose func(chosen []int, from, to int) []int
@@ -74,8 +74,8 @@ func TestCrowdsAreThoseThatTryingAllChoicesFinds(t *testing.T) {
 	}
 }
 
-// apart cuts the spans of one grant so that they share no instant, like the windows of a lease. It marks each span that
-// is continued by the next one.
+// apart cuts one grant's spans so that they do not share any instant, like the windows of a lease. It marks each span
+// that the next one continues.
 func apart(spans []Span) {
 	for i := range spans {
 		for j := range spans[:i] {

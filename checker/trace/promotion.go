@@ -2,12 +2,12 @@ package trace
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Promotion is a failover in which the replica New replaces the master Old. The replica takes over the master's keys.
-// If the replica was once a master itself, the keys that it had at that time are dropped. If the replica lacks some of
-// the master's keys, later records say that these were lost.
+// Promotion is a failover in which the replica New replaces the master Old and takes over its keys. If the replica was
+// once a master itself, the keys that it had at that time are dropped. If the replica lacks some of the master's keys,
+// later records say that these were lost.
 type Promotion struct{ Old, New history.Process }
 
-// PromotionBy returns the promotion caused by a fault f with the effect does. ok is false if the fault causes no
+// PromotionBy returns the promotion caused by a fault f with the effect does. ok is false if the fault does not cause a
 // promotion. f may be nil.
 func PromotionBy(does history.Effect, f *history.Fault) (p Promotion, ok bool) {
 	if does != history.Promotes || f == nil || len(f.On) == 0 || len(f.To) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The bits of a grant's kind. HasTimes and HasToken say which data the grant has for ordering it relative to other
-// grants.
+// The bits of a grant's kind. HasTimes and HasToken mean that the grant has the times or the token needed to order it
+// relative to other grants.
 const (
 	HasTimes = 1 << iota // when it was requested and when it was decided
 	HasToken
@@ -16,8 +16,8 @@ const (
 	kinds // number of kinds
 )
 
-// Kind returns a bit set that says which data the grant has for ordering it relative to other grants, and whether it is
-// shared.
+// Kind returns a bit set that says whether the grant has the times and the token needed to order it relative to other
+// grants, and whether it is shared.
 func (g *Grant) Kind() (k int) {
 	if g.Lease != nil {
 		k |= HasTimes
@@ -32,7 +32,7 @@ func (g *Grant) Kind() (k int) {
 }
 
 // Since returns the time at which the request that won the grant left its client. If the history does not record that
-// time, Since returns the time of the acquire's call, since the request cannot have left earlier.
+// time, Since returns the time of the call to acquire, since the request cannot have left earlier.
 func (t *Trace) Since(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(t.Asks[g.Ask].Call)
@@ -41,7 +41,7 @@ func (t *Trace) Since(g *Grant) history.Time {
 }
 
 // Decided returns the time at which a grant was decided. If the history does not record that time, Decided returns the
-// time of the acquire's return, since the grant cannot have been decided later.
+// time at which the acquire returned, since the grant cannot have been decided later.
 func (t *Trace) Decided(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(g.OK)
@@ -49,9 +49,9 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier reports whether grant a comes before grant b. It does in two cases: grant a was decided before b's request
-// was sent; or neither was decided before the other's request was sent, both have tokens, and a's token is lower. Two
-// holders of a shared lock have no order. If the clocks of their processes may be wrong, the order must hold for every
+// earlier reports whether grant a comes before grant b. It does in two cases: a was decided before b's request was
+// sent; or neither was decided before the other's request was sent, both have tokens, and a's token is lower. Two
+// holders of a shared lock have no order. If their processes' clocks may be wrong, the order must hold for every
 // possible error.
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
@@ -69,8 +69,8 @@ func (t *Trace) earlier(a, b *Grant) bool {
 	return a.Token != 0 && a.Token < b.Token
 }
 
-// Incomparable reports whether grant a cannot be ordered relative to some other grant that took effect, because one of
-// the two lacks times or a token. The argument counted says whether a itself is among the grants that took effect.
+// Incomparable reports whether some other grant that took effect cannot be ordered relative to a, because one of the
+// two lacks times or a token. counted says whether d counts a itself among the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {
@@ -84,11 +84,12 @@ func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	return false
 }
 
-// ranks is a set of grants. For most grants, it decides quickly that no grant of the set is later. It searches the set
-// only for the others.
+// ranks is a set of grants that, in most cases, can tell quickly that none of them is later than a given grant. Only in
+// the remaining cases is the set searched.
 type ranks struct {
 	latest history.Time // the latest time at which any grant's request left its client
-	// top holds the grants that no other grant exceeds in both token and decision time. Tokens ascend, times descend.
+	// top holds the grants that no other grant exceeds in both token and decision time. The tokens are in ascending
+	// order, the times in descending order.
 	top []ranked
 }
 
@@ -118,8 +119,8 @@ func (r *ranks) add(x ranked, since history.Time) {
 	r.top = slices.Replace(r.top, from, i, x)
 }
 
-// exceed reports whether some grant of the set may be later than a given grant. The arguments are that grant's token,
-// and the times at which it was requested and decided.
+// exceed reports whether a grant in the set may be later than a given one. token is the given grant's token; since and
+// decided are when it was requested and decided.
 func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	if decided < r.latest {
 		return true
@@ -128,7 +129,7 @@ func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	return token != 0 && i < len(r.top) && r.top[i].decided >= since
 }
 
-// Rank adds grant n, which took effect at the given position, to the lock's ranks unless it is already there.
+// Rank adds grant n, which took effect at the given position, to the lock's ranks if it is not there yet.
 func (t *Trace) Rank(at int, lock, n int32) {
 	if t.Scan.Ranked[n] {
 		return
@@ -144,8 +145,8 @@ func (t *Trace) Rank(at int, lock, n int32) {
 	}
 }
 
-// Superseded finds the first accepted read or write by a grant that is later than grant n. It returns its index in the
-// lock's effects, or -1 if there is none.
+// Superseded finds the first accepted read or write by a grant later than grant n. It returns its index in the lock's
+// effects, or -1 if there is none.
 func (t *Trace) Superseded(lock, n int32) int {
 	d, g := &t.Scan.Data[lock], &t.Grants[n]
 	others := &d.ranks[0]

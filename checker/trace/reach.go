@@ -24,7 +24,7 @@ type absence struct {
 }
 
 // Impact is a fault, together with the position up to which it disables something. If a similar fault prolongs the
-// effect, the position is where that fault ends.
+// effect, this is where that fault ends.
 type Impact struct {
 	*Fault
 	mended int
@@ -55,8 +55,7 @@ func (x *Impact) IsLike(y Impact) bool {
 }
 
 // QuorumReachable reports whether a client could reach a quorum of servers throughout the positions from call to end.
-// The client and these servers must have been up and not paused. The argument call must not decrease from one use to
-// the next.
+// The client and these servers must have been up and not paused. call must not decrease from one use to the next.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)
@@ -75,7 +74,7 @@ func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 }
 
 // spares reports whether the client keeps running, without a pause, despite f. It also records which servers and links
-// the client can no longer use. A fault that names no process may affect anyone, so it spares nobody.
+// the client can no longer use. A fault that does not name any process may affect anyone, so it does not spare anybody.
 func (t *Trace) spares(f *Fault, client history.Process) bool {
 	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
 		return false
@@ -85,8 +84,8 @@ func (t *Trace) spares(f *Fault, client history.Process) bool {
 }
 
 // add records what the client can no longer use because of f: the servers that f strikes, the servers at the far end of
-// a link that f breaks, and links within a group. If another program recorded the history, it may be unknown which
-// process is at which end of a link.
+// a link that f breaks, and links within a group. If the history was recorded by another program, it may be unknown
+// which process is at which end of a link.
 func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
@@ -116,7 +115,7 @@ func (t *Trace) sameGroup(a, b history.Process) bool {
 		func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
-// enough reports whether the servers that remain usable form a quorum.
+// enough reports whether the servers that are still usable form a quorum.
 func (t *Trace) enough(g *absence) bool {
 	h := &t.History.Header
 	isAway := func(s history.Process) bool { return slices.Contains(g.Away, s) }
@@ -173,7 +172,7 @@ func (t *Trace) IsServer(p history.Process) bool {
 // over.
 type calmAt struct{ from, over int }
 
-// listCalm records in t.calms, for each fault, the position at which it and all earlier faults were over.
+// listCalm records in t.calms, for each fault, the position by which it and all earlier faults were over.
 func (t *Trace) listCalm() {
 	t.calms = t.calms[:0]
 	over := -1
@@ -184,7 +183,7 @@ func (t *Trace) listCalm() {
 	}
 }
 
-// calmBefore returns the position at which all faults that struck before position i were over. It returns Open if one
+// calmBefore returns the position by which all faults that struck before position i were over. It returns Open if one
 // of them is still active, and -1 if none struck.
 func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// shelf identifies the keys of one lock on one server, or on a group of servers that share one copy. Such a group is
-// named after its first member.
+// shelf identifies a lock's keys on one server, or on a group of servers that share one copy. Such a group is named
+// after its first member.
 type shelf struct {
 	lock history.Lock
 	unit history.Process
@@ -34,7 +34,7 @@ func (r *residue) Reset() {
 	r.next = 0
 }
 
-// note updates the set of remaining keys according to one record. Servers of one unit, such as a master and its
+// note updates the set of remaining keys according to one record. Servers in the same unit, such as a master and its
 // replicas, share one entry.
 func (r *residue) note(e *history.Event, unit history.Process) {
 	k := r.there.pointer(place{unit, e.Lock, e.Member})
@@ -51,8 +51,8 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 }
 
 // FreeQuorum reports whether a quorum of servers is both reachable and, up to the given position, free of keys that
-// could block acquire a. Such a key was there before the call, or another process set it later, up to that position.
-// FreeQuorum must be called for one acquire after another, in the order of their calls.
+// could block acquire a. Such a key was there before the call, or was set by another process after it, up to that
+// position. FreeQuorum must be called for one acquire after another, in the order in which they were called.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

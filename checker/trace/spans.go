@@ -19,12 +19,12 @@ type Span struct {
 }
 
 // clash reports whether two spans violate mutual exclusion: they belong to different grants, they are not both shared,
-// and they have an instant in common.
+// and they overlap.
 func (a *Span) clash(b *Span) bool {
 	return a.Grant != b.Grant && !(a.Shared && b.Shared) && a.reaches(b) && b.reaches(a)
 }
 
-// reaches reports whether span a still lasts when span b begins.
+// reaches reports whether span a is still in progress when span b begins.
 func (a *Span) reaches(b *Span) bool {
 	return b.From < a.To || a.goesOn && b.isInstant() && b.From == a.To
 }
@@ -32,14 +32,14 @@ func (a *Span) reaches(b *Span) bool {
 // isInstant reports whether a span ends where it begins.
 func (a *Span) isInstant() bool { return a.From == a.To }
 
-// interval finds the spans that clash without comparing all pairs.
+// interval finds clashing spans without comparing all pairs.
 type interval struct {
 	sorted          []Span
 	soonest         []int64 // at each index: the earliest start among the spans from this index on
 	alone, together []int   // indexes of earlier spans that may overlap later ones: exclusive and shared spans
 }
 
-// First returns the first pair of spans that clash: the first in the list that the method clashes returns.
+// First returns the first pair of clashing spans, in the order that clashes uses.
 func (v *interval) First(spans []Span) (i, j int, found bool) {
 	pairs := v.clashes(spans, 1)
 	if len(pairs) == 0 {
@@ -48,9 +48,9 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 	return pairs[0][0], pairs[0][1], true
 }
 
-// clashes returns the index pairs i < j of spans that clash, sorted by j and then by i. The parameter most limits their
-// number. The running time is proportional to the number of spans, plus the number of pairs up to the last one
-// returned, plus the number of spans that began earlier than spans before them in the list.
+// clashes returns the index pairs i < j of clashing spans, sorted by j and then by i. It returns at most the given
+// number of pairs. The running time is proportional to the number of spans, plus the number of pairs up to the last one
+// returned, plus the number of spans that began earlier than some span before them in the list.
 func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil
@@ -93,10 +93,10 @@ func (v *interval) soonestStarts(spans []Span) {
 	}
 }
 
-// anyClash reports whether any two spans clash. It visits the spans in the order of their starts. Of the earlier spans,
-// it remembers only the exclusive one and the shared one that end last. That is enough: suppose that the remembered
-// span belongs to the same grant as the new one, and that another earlier span also overlaps the new one. Then both
-// earlier spans contain the start of the new one, so they clash with each other.
+// anyClash reports whether any two spans clash. It visits the spans in the order in which they start. Of the earlier
+// spans, it remembers only the exclusive one and the shared one that end last. That is enough: suppose a remembered
+// span does not clash with the new one because both belong to the same grant, but another earlier span overlaps the new
+// one. Then both earlier spans contain the start of the new one, so they clash with each other.
 func (v *interval) anyClash(spans []Span) bool {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
@@ -122,8 +122,9 @@ func (v *interval) anyClash(spans []Span) bool {
 	return false
 }
 
-// byStart orders spans by their start, or by their end if they end before they start. Among spans with the same start,
-// those that are instants or end before they begin come first, because the other spans do not strictly contain them.
+// byStart orders spans by when they start, or by when they end if they end before they start. If several spans start
+// together, those that are instants or end before they begin come first, because the other spans do not strictly
+// contain them.
 func byStart(a, b Span) int {
 	contained := func(s *Span) int {
 		if s.To <= s.From {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never marks a lock that makes progress. It is stored instead of the time since which the lock has made no progress,
-// and is later than any time in a history.
+// never marks a lock that is making progress. It is stored instead of the time at which the lock stopped making
+// progress, and is later than any time in a history.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.
@@ -20,13 +20,13 @@ type Stuck struct {
 	// the last acquire in the chain of waits that begins with the waiter; its lock blocks all others in the chain
 	Root    int32
 	Holders []int32 // the grants that hold Root's lock
-	// Gone lists the permanent faults that leave the waiter of Root without a quorum of servers. It is empty if a
-	// quorum is left.
+	// Gone lists the permanent faults that leave Root's waiter without a quorum of servers. It is empty if the waiter
+	// still has a quorum.
 	Gone []*Fault
 }
 
-// standstill tracks who waits for each lock and who holds it. For each lock with waiters, it stores the time since
-// which the lock has made no progress.
+// standstill tracks who is waiting for each lock and who holds it. For each lock with waiters, it stores when the lock
+// stopped making progress.
 type standstill struct {
 	t       *Trace
 	waits   []wait
@@ -35,13 +35,13 @@ type standstill struct {
 	// the waits for each lock, in the order in which they began; the first one is still in progress
 	line    [][]int32
 	holders [][]int32 // by lock: open sections
-	// for each lock, the time at which it stopped, or will stop, making progress; never if it makes progress
+	// for each lock, the time at which it stopped, or will stop, making progress; never if it is making progress
 	since   []history.Time
 	before  []history.Time // copy of since made before the current turns
 	endless map[Title]bool // attempts that have a key without expiry
 	faults  int            // number of faults in progress
 	calm    history.Time   // when the last fault was over
-	// for each wait, the time since which it was stuck, if it has been reported
+	// for each wait that has been reported, the time at which it became stuck
 	noted map[int32]history.Time
 }
 
@@ -54,11 +54,12 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 }
 
 // Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
-// reported once for each period between faults. The first waiter that still had a quorum of servers comes first,
-// because the others are blocked by their missing servers. The rest are in the order in which they became overdue, and
-// most is their maximum number.
+// reported once per period between faults. The first waiter that still had a quorum of servers comes first, because the
+// others are blocked by their missing servers. The rest are in the order in which they became overdue; most limits
+// their number.
 //
-// To save time, Stuck does not determine which locks make no progress until some wait has lasted longer than limit.
+// To save time, Stuck does not determine which locks are making no progress until some wait has lasted longer than
+// limit.
 func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -105,9 +106,9 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	return all
 }
 
-// pass applies all turns of one moment: beginnings and ends of waits, holds and faults. A lock that made no progress
-// before and after these turns counts as having made none in between, unless it was acquired, or released by a holder.
-// The crash of a holder does not count as progress.
+// pass applies all turns at one moment: waits, holds and faults that begin or end. A lock that made no progress before
+// and after these turns counts as having made none in between, unless it was acquired, or released by a holder. A
+// holder's crash does not count as progress.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -156,7 +157,7 @@ func (s *standstill) apply(now history.Time, u turn) {
 }
 
 // overdue returns the waiters that had been stuck for longer than limit at the moment before the given position, except
-// the waiters that were already reported. The waiters that have been stuck longest come first.
+// those that were already reported. The waiters that have been stuck longest come first.
 func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	if s.faults > 0 {
 		return nil
@@ -194,9 +195,10 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.withoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
-// settle computes the largest set of locks that make no progress, either now or from a later moment on if nothing else
-// happens. It first assumes that no lock with waiters makes progress, and then revises this assumption until nothing
-// changes. In this way, locks whose waiters wait for each other in a cycle remain in the set.
+// settle computes the largest set of locks that are not making progress, or that will stop making progress at some
+// later moment if nothing else happens. It first assumes that no lock with waiters is making progress, and then revises
+// this assumption until nothing changes. In this way, locks whose waiters are waiting for each other in a cycle remain
+// in the set.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {
@@ -215,9 +217,9 @@ func (s *standstill) settle(now history.Time) {
 	}
 }
 
-// holderStuck returns the moment from which holder n counts as stuck. If n waits for a lock that makes no progress,
-// this is when that wait began. If nothing limits its hold, it is when the hold reached the duration that the header
-// declares.
+// holderStuck returns the moment from which holder n counts as stuck. If n is waiting for a lock that is not making
+// progress, this is when that wait began. If nothing limits its hold, it is when the hold reached the duration that the
+// header declares.
 func (s *standstill) holderStuck(n int32) history.Time {
 	g := &s.t.Grants[n]
 	from := never
@@ -231,7 +233,7 @@ func (s *standstill) holderStuck(n int32) history.Time {
 }
 
 // follow goes from waiter n to a holder of its lock that is itself waiting, then to a holder of that holder's lock, and
-// so on. It stops at a waiter that it has already met, or when no holder is waiting.
+// so on. It stops at a waiter that it has already visited, or when no holder is waiting.
 func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	var path []int32
 	for {
@@ -257,7 +259,7 @@ func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	}
 }
 
-// keysWithoutExpiry returns the attempts whose key has no expiry according to the last record of the key.
+// keysWithoutExpiry returns the attempts whose key has no expiry according to the key's last record.
 func (t *Trace) keysWithoutExpiry() map[Title]bool {
 	never := make(map[Title]bool)
 	for _, at := range t.Keys {

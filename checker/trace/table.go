@@ -14,8 +14,7 @@ func (t *table[K, V]) reset() {
 	t.all = t.all[:0]
 }
 
-// pointer returns a pointer to the value of a key. A new key has the zero value. The pointer is valid until the next
-// call.
+// pointer returns a pointer to a key's value. A new key has the zero value. The pointer is valid until the next call.
 func (t *table[K, V]) pointer(key K) *V { return &t.all[t.numberOf(key)] }
 
 // numberOf returns the index of a key's value in the list of all values.

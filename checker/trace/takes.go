@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// LastTaken returns the position at which an attempt last removed a key of a lock before the given position. It
-// considers only the servers of one unit, which share a copy of the lock. It returns -1 if there is no such position.
+// LastTaken returns the last position before the given one at which an attempt removed a lock's key from a server unit,
+// or -1 if there is none. The servers in a unit share one copy of the lock.
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
 	for _, at := range slices.Backward(t.taken) {
 		e := &t.History.Events[at]
@@ -18,11 +18,11 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 	return -1
 }
 
-// WasOffered reports whether a change takes a key that means that the lock is free. An example is a token that the
-// first client puts into a list, and that a client takes when it acquires the lock. Such a key belonged to nobody,
-// although an attempt of a client had set it. That attempt did not get the lock by setting the key. There are three
-// cases: the attempt was never granted the lock; it set this key first and took such a key later; or it got the lock by
-// taking such a key, and then returned it to the list.
+// WasOffered reports whether a change takes a key that shows that the lock is free. For example, the first client may
+// put a token into a list, and clients then acquire the lock by taking the token. Such a key belongs to nobody: the
+// attempt that set it did not acquire the lock that way. There are three cases: that attempt was never granted the
+// lock; it set this key first and took such a key later; or it got the lock by taking such a key, and then returned it
+// to the list.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
 	if !e.Takes() || !t.AskedWhenSent(c) {
@@ -36,18 +36,17 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && (t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set || t.PutsBack(set, n))
 }
 
-// PutsBack reports whether the event at a position puts an element back into a list before the release of grant n. The
-// attempt that puts it back must have taken such an element before grant n, and must not have called its release yet.
+// PutsBack reports whether the event at the given position puts an element back into a list, after grant n and before
+// the call to release it. The attempt that puts it back must have taken such an element before grant n.
 func (t *Trace) PutsBack(at int, n int32) bool {
 	e, g := &t.History.Events[at], &t.Grants[n]
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
-// Spent returns the last position before the given one at which a client took the last element of a lock's list. It is
-// meant for locks that a client gets by taking an element out of a list. At the position returned, no other element was
-// left: each had been taken and not returned, or was lost. Spent returns -1 if an element is left, or if the lock is of
-// another kind. An element also counts as taken if its taker was never granted the lock, for example because its
-// request arrived late.
+// Spent is for locks that a client gets by taking an element from a list. If the list is empty at the given position,
+// Spent returns the position at which a client took the last element. It returns -1 if an element is left, or if the
+// lock is of another kind. An element also counts as taken if its taker was never granted the lock, for example because
+// its request arrived late.
 func (t *Trace) Spent(lock int32, at int) (last int) {
 	last = -1
 	for k, i := range t.Keys {
@@ -66,8 +65,8 @@ func (t *Trace) Spent(lock int32, at int) (last int) {
 	return last
 }
 
-// LastSet returns the position at which the owner last set its key before a change, on the server and for the member
-// that the change concerns. It returns -1 if that is not recorded.
+// LastSet returns the last position before a change at which the key's owner set the key, on the same server and for
+// the same member, or -1 if the history does not record one.
 func (t *Trace) LastSet(c Change) int {
 	e := &t.History.Events[c.At]
 	for _, at := range slices.Backward(t.Keys) {
@@ -79,8 +78,8 @@ func (t *Trace) LastSet(c Change) int {
 	return -1
 }
 
-// AskedWhenSent reports whether the client whose request made a change was asking for the lock when it sent the
-// request. If the history does not say when the request was sent, the time of the change is used instead.
+// AskedWhenSent reports whether a client was asking for the lock when it sent the request that made a change. If the
+// history does not say when the request was sent, AskedWhenSent uses the time of the change.
 func (t *Trace) AskedWhenSent(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.By}]

@@ -6,8 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestTheThreadsOfAProcessReleaseEachTheirOwn lets two threads of one process release two locks at the same time, in
-// events that name no attempts. Each return then belongs to the call on its lock, whatever the order of the returns.
+// TestTheThreadsOfAProcessReleaseEachTheirOwn checks that each return is matched with the call on the same lock if two
+// threads in one process release two locks at the same time, no matter in which order the calls return. The events do
+// not name any attempts.
 func TestTheThreadsOfAProcessReleaseEachTheirOwn(t *testing.T) {
 	for _, first := range []history.Lock{"a", "b"} {
 		other := map[history.Lock]history.Lock{"a": "b", "b": "a"}[first]

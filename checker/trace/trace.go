@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Open is the position of an event that has not happened by the end of the history.
+// Open is the position of an event that had not happened by the end of the history.
 const Open = math.MaxInt
 
 // Ask is one acquire operation. All positions are indexes in History.Events.
@@ -64,7 +64,7 @@ type Grant struct {
 	Token   history.Token
 	OK, End int            // positions of the grant and of the section's end; End is Open if the section never ended
 	Lease   *history.Grant // nil if the history does not state it
-	// Release is the position of the first call of release, even if the section had already ended in another way. Done
+	// Release is the position of the first call to release, even if the section had already ended in another way. Done
 	// is the position at which that call returned. Both are Open if there was no release. If only the outcome of a
 	// release is recorded, both are the position of the outcome.
 	Release, Done int
@@ -141,7 +141,7 @@ type Trace struct {
 	pairs      pairs
 }
 
-// Read fills the trace with the data of h.
+// Read fills the trace with h's data.
 func (t *Trace) Read(h *history.History) {
 	t.reset(h)
 	if len(h.Events) >= longHistory {
@@ -189,10 +189,10 @@ func (t *Trace) Read(h *history.History) {
 	}
 }
 
-// longHistory is the number of events from which it pays to count the events by kind before reading them.
+// longHistory is the number of events at which it starts to pay to count them by kind before reading them.
 const longHistory = 1 << 16
 
-// makeRoom allocates memory for all acquires of a history at once. Growing the lists step by step would leave several
+// makeRoom allocates memory for all of a history's acquires at once. Growing the lists step by step would leave several
 // times their size as garbage.
 func (t *Trace) makeRoom(h *history.History) {
 	asks, grants := 0, 0
@@ -232,8 +232,8 @@ func (t *Trace) reset(h *history.History) {
 	t.kept.reset()
 }
 
-// lock returns the number of a lock. Locks are the names that the header lists or that some process requested. A key
-// with any other name is not a lock.
+// lock returns a lock's number. A name is a lock if the header lists it or if some process requested it. A key with any
+// other name is not a lock.
 func (t *Trace) lock(name history.Lock) int32 {
 	if n := len(t.Locks); n > 0 && t.Locks[n-1].Name == name { // most histories have only one lock
 		return int32(n - 1)
@@ -305,7 +305,7 @@ func (t *Trace) acquire(i int, e *history.Event) {
 
 // openAsk finds the open acquire of lock l that an event completes. It removes the acquire from p's list and returns
 // it, or returns -1 if there is none. Among the acquires of the event's task, it prefers the one whose call names the
-// event's attempt. If there is none, it takes the oldest one for which either the call or the event names no attempt.
+// event's attempt. Otherwise, it takes the oldest one for which either the call or the event does not name an attempt.
 func (t *Trace) openAsk(p *processTrace, l int32, e *history.Event) int32 {
 	found := -1
 	for i, n := range p.asks {
@@ -414,7 +414,7 @@ func (t *Trace) crash(i int, e *history.Event) {
 }
 
 // Left returns the first position at which a grant's section may have ended. It may be before the recorded start of the
-// section, but not before the acquire's call.
+// section, but not before the call to acquire.
 func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
 
 // Waited returns the position up to which the process of an acquire is known to have waited. If the process crashed,
@@ -426,8 +426,8 @@ func (t *Trace) Waited(a *Ask) int {
 	return t.earliest(a.Process, a.Call, a.Ret)
 }
 
-// MayBeGone reports whether a grant's process may have died by the given position, after it had called release and
-// before the release returned.
+// MayBeGone reports whether a grant's process may have died by the given position, after calling release but before
+// that call returned.
 func (t *Trace) MayBeGone(g *Grant, at int) bool {
 	crash := t.CrashAfter(g.Process, g.Release)
 	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// wait is a period in which a process waits for a lock. If an acquire is not granted and the process asks again within
-// a TTL, the wait continues.
+// wait is a period in which a process is waiting for a lock. If an acquire is not granted and the process asks again
+// within a TTL, the wait continues.
 type wait struct {
 	ask      int32 // index of its first acquire
 	by       task

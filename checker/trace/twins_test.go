@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// clashesByPairs is a simple version of interval.clashes for comparison: it examines every pair.
+// clashesByPairs is a simple version of interval.clashes to compare it with: it examines every pair.
 func clashesByPairs(spans []Span) (pairs [][2]int) {
 	for j := range spans {
 		for i := range spans[:j] {
@@ -22,9 +22,9 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 	return pairs
 }
 
-// TestTheSweepFindsThePairThatPairsFind checks that interval.clashes finds the same pairs as a comparison of every
-// pair. The random spans begin in any order. In some of the lists, a grant has several spans, like a lease with
-// extensions. In others it has one, which may end before it begins, like a critical section.
+// TestTheSweepFindsThePairThatPairsFind checks that interval.clashes finds the same pairs as comparing every pair. The
+// random spans are in any order. In some lists, a grant has several spans, like a lease with extensions. In others it
+// has only one, which may end before it begins, like a critical section.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var v interval
@@ -63,7 +63,7 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 }
 
 // randomUses makes a random history of three clients that request, hold and release two locks, with faults. Two of the
-// clients may be tasks of one process.
+// clients may be tasks in one process.
 func randomUses(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: 5, Servers: []history.Process{"redis-1"}}}
 	type client struct {
@@ -122,7 +122,7 @@ func randomUses(r *rand.Rand) *history.History {
 	return h
 }
 
-// undisturbedByPairs is a simple version of Uses and Undisturbed for comparison: it examines every other acquire.
+// undisturbedByPairs is a simple version of Uses and Undisturbed to compare them with: it examines every other acquire.
 func undisturbedByPairs(t *Trace, n, end int) bool {
 	a := &t.Asks[n]
 	since := t.Time(a.Call) - t.History.Header.TTL
@@ -175,7 +175,7 @@ func TestUsesFindWhatPairsFind(t *testing.T) {
 	}
 }
 
-// lastKeptByWalk is a simple version of LastKept for comparison: it examines every earlier record.
+// lastKeptByWalk is a simple version of LastKept to compare it with: it examines every earlier record.
 func lastKeptByWalk(t *Trace, c Change) int {
 	e, unnamed := &t.History.Events[c.At], -1
 	for at := c.At - 1; at >= 0; at-- {
@@ -193,8 +193,8 @@ func lastKeptByWalk(t *Trace, c Change) int {
 	return unnamed
 }
 
-// setsAnother reports whether the request that made a record set other members of the key at the same instant, but not
-// the member of the record.
+// setsAnother reports whether the request that made record k set other members of the key, but not the member in the
+// record.
 func setsAnother(t *Trace, k *history.Event) (another bool) {
 	for i := range t.History.Events {
 		e := &t.History.Events[i]
@@ -210,7 +210,7 @@ func setsAnother(t *Trace, k *history.Event) (another bool) {
 	return another
 }
 
-// sparesByWalk is a simple version of Spares for comparison: it examines every record.
+// sparesByWalk is a simple version of Spares to compare it with: it examines every record.
 func sparesByWalk(t *Trace, c Change) bool {
 	e, kept := &t.History.Events[c.At], lastKeptByWalk(t, c)
 	return e.F == history.KeyProlonged && kept >= 0 && e.Until >= t.History.Events[kept].Until &&
@@ -220,7 +220,7 @@ func sparesByWalk(t *Trace, c Change) bool {
 		})
 }
 
-// someRecords returns records of keys, from which TestKeptKeysAreFoundAsByAWalk makes its histories. In them, two
+// someRecords returns the key records from which TestKeptKeysAreFoundAsByAWalk makes its histories. In them, two
 // attempts set, extend and lose two members of one key at two times. Some of the records do not name the attempt that
 // made the request.
 func someRecords() (all []history.Event) {
@@ -239,8 +239,8 @@ func someRecords() (all []history.Event) {
 
 // TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with simple implementations (lastKeptByWalk,
 // sparesByWalk). It tries every history of three records, and random histories of eight in which two servers record
-// keys of two locks. In each history, it takes each record as the change, with each combination of two attempts as its
-// maker and its owner.
+// keys for two locks. In each history, every record takes its turn as the change, with all combinations of two attempts
+// as the one that made the change and the one that owned the key.
 func TestKeptKeysAreFoundAsByAWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var tr Trace

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// MaxUpdates is the maximum number of read-modify-writes on one lock's data that are passed to porcupine.
+// MaxUpdates is the maximum number of read-modify-writes on one lock's data to pass to porcupine.
 const MaxUpdates = 10_000
 
 // pairing tracks one attempt's reads and writes to find its read-modify-writes.
@@ -18,10 +18,10 @@ type pairing struct {
 	write  int // index of the update whose write has not returned yet; -1 if there is none
 }
 
-// Updates returns, for each lock, the read-modify-writes as the clients saw them. Each consists of a read that returned
-// and a write that was confirmed or whose outcome is unknown. A write that failed for the client does not count. Nor
-// does a write that the resource refused, even if the client got a confirmation: the resource confirms a repeated
-// operation without applying it again.
+// Updates returns each lock's read-modify-writes as the clients saw them. Each consists of a read that returned and a
+// write that was confirmed or has an unknown outcome. A write that failed for the client does not count. Nor does a
+// write that the resource refused, even if the client got a confirmation: the resource confirms a repeated operation
+// without applying it again.
 func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.Locks))
@@ -92,8 +92,8 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-// writeEvent records a write. A write that was computed from a value from outside the history counts as blind, because
-// it depends on no other update.
+// writeEvent records a write. A write computed from a value from outside the history counts as blind, because it does
+// not depend on any other update.
 func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
@@ -125,14 +125,14 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	}
 }
 
-// refused cancels the effect of an update because the resource refused its write.
+// refused cancels an update's effect because the resource refused its write.
 func (u *pairs) refused(p *pairing) {
 	up := &u.lists[p.lock][p.write]
 	up.Blind, up.Optional, up.Written, up.Return = false, true, up.Read, linear.Forever
 	p.write = -1
 }
 
-// UpdatesRefuted reports whether porcupine refutes the updates of some lock.
+// UpdatesRefuted reports whether porcupine refutes any lock's updates.
 func (t *Trace) UpdatesRefuted() bool {
 	for n, list := range t.Updates() {
 		if n >= len(t.Locks) || len(list) < 2 || len(list) > MaxUpdates {

@@ -6,10 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Long stands for the time of the latest use if a lock has never been used. It is earlier than any time in a history.
+// Long stands in for the time of a lock's latest use if the lock has never been used. It is earlier than any time in a
+// history.
 const Long = -history.Never
 
-// use records, for one acquire, the times at which other acquires used the lock.
+// use says, for one acquire, when other acquires used the lock.
 type use struct {
 	before history.Time // end of the latest use by another process, among the acquires that were called before
 	own    history.Time // the same for earlier uses by the acquire's own process, if they may have left keys behind
@@ -28,9 +29,9 @@ func (t *Trace) Uses() {
 	}
 }
 
-// usesBefore stores, for each acquire of a lock, the latest end of an earlier use by another client. It visits the
-// acquires in the order in which they were called. It keeps track of the latest end of any use, the process of that
-// use, and the latest end among all other processes.
+// usesBefore stores, for each acquire of a lock, the latest end of an earlier use by another process. It visits the
+// acquires in call order. It keeps track of the latest end of any use, that use's process, and the latest end among all
+// other processes.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long
@@ -52,10 +53,11 @@ func (t *Trace) usesBefore(asks []int32) {
 	}
 }
 
-// usesOwn records which earlier uses of the same process may have left keys behind. A use leaves nothing if its release
-// returned ok and no fault was active between the use's call and the new acquire. It is enough to examine the process's
-// latest use. A fault that was over before the latest use began was taken into account when that use was examined. A
-// use that continues when the new acquire is called belongs to another task of the process, and counts as well.
+// usesOwn stores, for each acquire of a lock, the latest end among the same process's earlier uses that may have left
+// keys behind. A use does not leave anything behind if its release returned ok and no fault was active between the
+// use's call and the new acquire. It is enough to examine the process's latest use, because faults that were over
+// before it began have been taken into account already. A use that is still in progress when the new acquire is called
+// belongs to another of the process's tasks, and counts as well.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // index of the latest use; -1 if there is none
@@ -104,11 +106,11 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// finished returns the time at which the client gave up the lock. This is the time at which its release returned or, if
-// the acquire was not granted, the time at which the acquire returned.
+// finished returns when the client gave up the lock. This is when its release returned or, if the acquire was not
+// granted, when the acquire returned.
 func (t *Trace) finished(a *Ask) history.Time { return t.Time(t.ended(a)) }
 
-// ended returns the position at which the client gave up the lock (see the method finished).
+// ended returns the position at which the client gave up the lock. See finished.
 func (t *Trace) ended(a *Ask) int {
 	if a.Grant < 0 {
 		return a.Ret
@@ -139,9 +141,9 @@ func (t *Trace) Undisturbed(n int32, end int) bool {
 	return u.before < since && u.own < since && u.after > end && !t.sessionsLost(since, t.Asks[n].Call)
 }
 
-// sessionsLost reports whether the only member of a service restarted without its disk, and so without any sessions, in
-// a period before a call. A client may notice that late: ZooKeeper rejects clients that have seen a later state than
-// its own.
+// sessionsLost reports whether a service's only member restarted without its disk, and therefore without any sessions,
+// between a time and a call. A client may be slow to notice this: ZooKeeper rejects clients that have seen a later
+// state than its own.
 func (t *Trace) sessionsLost(since history.Time, call int) bool {
 	h := &t.History.Header
 	return h.OnlyMember() && h.Service.Kind().Sessions && slices.ContainsFunc(t.Faults, func(f Fault) bool {

@@ -8,9 +8,9 @@ import (
 
 // Windows computes, for each lock, the true-time spans in which its grants were valid. They are in the order of the
 // events that record them. An acquire defines the span [granted, until). Each extension defines another span, which
-// replaces the grant's previous span from its own start on, so the spans of one grant do not overlap. A span contains
-// at least the instant at which the lease was granted or extended. Only a release call ends a span early. If that
-// leaves nothing of the span, it is dropped.
+// replaces the grant's previous span from its own start on, so one grant's spans do not overlap. A span contains at
+// least the instant when the lease was granted or extended. Only a release call ends a span early. If that leaves
+// nothing of the span, it is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -40,8 +40,8 @@ func (t *Trace) Windows() {
 // none is the index of a missing span.
 const none = -1
 
-// addWindow adds the window that the event at the given position records for grant n. The new window replaces earlier
-// windows of the grant from its own start on, so addWindow shortens them.
+// addWindow adds the window that the event at the given position records for grant n. The new window replaces the
+// grant's earlier windows from its own start on, so addWindow shortens them.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
@@ -76,7 +76,7 @@ func (t *Trace) addWindow(n int32, at int) {
 	l.Windows = append(l.Windows, s)
 }
 
-// LastWindow returns the window of a grant. If the grant has several windows, it returns the one that ends last; if the
+// LastWindow returns a grant's window. If the grant has several windows, it returns the one that ends last; if the
 // grant has none, it returns nil.
 func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	windows := t.Locks[lock].Windows
@@ -88,7 +88,7 @@ func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	return last
 }
 
-// WindowsOf returns the windows of two grants of a lock, in the order of the events that record them.
+// WindowsOf returns the windows of two of a lock's grants, in the order of the events that record them.
 func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	others := func(w Span) bool { return w.Grant != a && w.Grant != b }
 	windows := t.Locks[lock].Windows
@@ -98,8 +98,8 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	return windows
 }
 
-// WithUnstated returns the windows of a lock, plus spans for the grants without a recorded window. Such a span covers
-// the time during which the grant may have been valid: from its acquire's call to the first extension that records a
+// WithUnstated returns a lock's windows, plus spans for the grants without a recorded window. Such a span covers the
+// time during which the grant may have been valid: from its acquire's call to the first extension that records a
 // window, or to its release. WithUnstated returns nil if all grants have recorded windows.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
@@ -120,9 +120,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time during
-// which the client was certainly in the section. If a section may have ended before its recorded beginning, its span
-// ends before it begins. Such a span overlaps only spans that contain both positions.
+// Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time when the
+// client was certainly in the section. If a section may have ended before its recorded beginning, its span ends before
+// it begins. Such a span overlaps only spans that contain both positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -135,8 +135,9 @@ func (t *Trace) Sections() {
 	}
 }
 
-// GaveBack reports whether the holder had called its release by the given time while its lease was still valid. If so,
-// the release ended the lease. A lease without a recorded end is valid until its holder learns that the lock is lost.
+// GaveBack reports whether, by the given time, the holder had called its release while its lease was still valid. If
+// so, the release ended the lease. A lease without a recorded end is valid until its holder learns that the lock is
+// lost.
 func (g *Grant) GaveBack(t *Trace, by history.Time) bool {
 	valid := g.Lease != nil && g.Lease.Open && g.Ending == Released
 	return g.Release != Open && t.Time(g.Release) <= by && (valid || t.Time(g.Release) < g.Until)

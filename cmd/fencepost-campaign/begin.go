@@ -37,8 +37,8 @@ type request struct {
 	options  verify.Options
 }
 
-// patience is the default time without a heartbeat after which a process is considered dead. In this time, each worker
-// writes three heartbeats.
+// patience is the default time without a heartbeat after which a process is considered dead. Each worker writes three
+// heartbeats in this time.
 const patience = 10 * time.Second
 
 func (r *request) register(c *cobra.Command) {
@@ -80,7 +80,7 @@ func (r *request) register(c *cobra.Command) {
 	f.DurationVar(&r.patience, "patience", patience, "replace a worker process that has not responded for this long")
 }
 
-// otherKinds lists the kinds of work other than an exploration. Each has a flag of the same name, which requests it.
+// otherKinds lists the kinds of work other than an exploration. Each is requested by a flag with the same name.
 var otherKinds = [5]struct{ kind, usage string }{
 	{"verify", "verify instead of exploring: try every placement of up to --faults faults"},
 	{"corpus", "run the corpus instead of files"},
@@ -157,10 +157,10 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	return nil
 }
 
-// smallestRate is the minimum for --until-rate. To show that rate, about 3·10^15 runs without a violation are needed.
+// smallestRate is the minimum for --until-rate. It takes about 3·10^15 runs without a violation to show that rate.
 const smallestRate = 1e-15
 
-// enough is the default number of seeds of an exploration that a rule will stop. The more seeds there are, the more of
+// enough is the default number of seeds for an exploration that a rule will stop. The more seeds there are, the more of
 // them each worker gets at a time. With a larger number, these portions would be too large, because a portion counts
 // only when it is complete.
 const enough = 80_000_000
@@ -189,7 +189,7 @@ func (r *request) settle(c *cobra.Command) {
 	}
 }
 
-// entries creates the entries of an order and reads their files.
+// entries creates an order's entries and reads their files.
 func (r *request) entries(c *cobra.Command, names []string) (all []entry, files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	if !r.ofFiles() {
@@ -214,7 +214,7 @@ func (r *request) entries(c *cobra.Command, names []string) (all []entry, files 
 	return all, files, nil
 }
 
-// entry creates the entry of a scenario or package.
+// entry creates the entry for a scenario or package.
 func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte, err error) {
 	s, test, err := task.OpenTest(name, r.test)
 	if err != nil {
@@ -243,7 +243,7 @@ func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte,
 	return e, content, err
 }
 
-// optionsFor returns the options of an entry for the scenario s. It returns an error if they cannot be used.
+// optionsFor returns an entry's options for the scenario s. It returns an error if they cannot be used.
 func (r *request) optionsFor(c *cobra.Command, name string, s *scenarios.Scenario) (options any, err error) {
 	switch r.kind() {
 	case "verify":
@@ -265,8 +265,8 @@ func (r *request) optionsFor(c *cobra.Command, name string, s *scenarios.Scenari
 	return seeds{r.from, r.seeds, r.test}, err
 }
 
-// probed returns the seeds of the runs whose digests are stored with the order (see probe): the first two seeds and the
-// last or, if there are fewer than three seeds, only the first.
+// probed returns the seeds of the runs that have their digests stored in the order (see probe): the first two seeds and
+// the last or, if there are fewer than three seeds, only the first.
 func (r *request) probed() []uint64 {
 	if r.seeds < 3 || uint64(r.seeds) > math.MaxUint64-r.from {
 		return []uint64{r.from}
@@ -274,7 +274,7 @@ func (r *request) probed() []uint64 {
 	return []uint64{r.from, r.from + 1, r.from + uint64(r.seeds) - 1}
 }
 
-// ownEntry returns the entry of the corpus or of the comparison of all locks.
+// ownEntry returns the entry for the corpus or for the comparison of all locks.
 func (r *request) ownEntry() (e entry, err error) {
 	e = entry{Kind: r.kind(), Name: r.kind()}
 	var options any = r.corpusOptions()
@@ -297,15 +297,15 @@ func (r *request) corpusOptions() *corpus.Options {
 	return &corpus.Options{First: r.from, Seeds: r.seeds, Starts: r.starts, Unaimed: r.unaimed, Sound: r.sound}
 }
 
-// repeat returns the command that performs the same verification in one process. The command has no time limit, because
-// a single process takes longer.
+// repeat returns the command that performs the same verification in one process. The command does not have a time
+// limit, because a single process takes longer.
 func (r *request) repeat(c *cobra.Command, name string) string {
 	flags := slices.DeleteFunc(slices.Clone(given["verify"]), func(flag string) bool { return flag == "until-time" })
 	call := []string{output.Program(), "verify", output.Word(name)}
 	return strings.Join(append(call, output.Given(c.Flags(), flags...)...), " ")
 }
 
-// nameFor returns the default name of a campaign.
+// nameFor returns a campaign's default name.
 func nameFor(all []entry) string {
 	name := all[0].Name
 	if n := len(all) - 1; n > 0 {

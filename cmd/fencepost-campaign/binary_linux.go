@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepBinary stores a program in the file system of the given folder. It returns a path from which this process can
-// execute the program until the file is closed. The file has no name, so nothing is left of it when this process is
-// killed. If the file system does not support unnamed files, the file has a name until it has been opened.
+// keepBinary stores a program in the given folder's file system. It returns a path that this process can execute the
+// program from until the file is closed. The file has no name, so nothing is left of it when this process is killed. If
+// the file system does not support unnamed files, the file has a name until it has been opened.
 func keepBinary(folder string, content []byte) (path string, open *os.File, err error) {
 	nameless, err := os.OpenFile(folder, os.O_RDWR|unix.O_TMPFILE, 0o700)
 	if err != nil {
@@ -34,7 +34,7 @@ func keepNamed(folder string, content []byte) (path string, open *os.File, err e
 	return executable(open), open, errors.Join(err, os.Remove(name))
 }
 
-// executable returns a path from which this process and its children can execute an open file.
+// executable returns a path that this process and its children can use to execute an open file.
 func executable(open *os.File) string {
 	if open == nil {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A stored test binary can be executed although it has no name. Because it has none, a killed process leaves no file
-// behind.
+// TestATestBinaryHasNoName checks that a stored test binary can be executed even though it has no name. Because it has
+// none, a killed process does not leave a file behind.
 func TestATestBinaryHasNoName(t *testing.T) {
 	t.Parallel()
 	echo, err := exec.LookPath("echo")

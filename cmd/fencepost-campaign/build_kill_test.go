@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that starts a campaign of a Go package: either the
-// command alone, or also all processes that the command has started. It waits until the killed processes have ended.
-// The next command must then leave nothing in the temporary folder, and its report must equal that of a single process.
-// The kills happen at different moments, so the next command finds different states.
+// TestAKillWhileAPackageIsBuiltLeavesNothing checks what happens after the command that starts a campaign of a Go
+// package is killed, either alone or along with all processes that it has started. The next command must leave nothing
+// in the temporary folder, and its report must equal that of a single process. The test waits until the killed
+// processes have ended. The kills happen at different moments, so the next command finds different states.
 func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	t.Parallel()
 	here, err := filepath.Abs(lockPackage)

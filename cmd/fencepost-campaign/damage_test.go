@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// damage changes the files that contain the stored results of a campaign, as a failing disk might. The server must not
-// be running.
+// damage changes the files that contain a campaign's stored results, as a failing disk might. The server must not be
+// running.
 func damage(t testing.TB, folder, campaign string, change func(text []byte) []byte) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(storeIn(folder), "jetstream", "$G", "streams",
@@ -28,7 +28,7 @@ func damage(t testing.TB, folder, campaign string, change func(text []byte) []by
 	}
 }
 
-// flipped returns a function that flips one bit of a file's content. at chooses the byte, given the size of the file.
+// flipped returns a function that flips one bit of a file's content. at chooses the byte, given the file's size.
 func flipped(at func(size int) int) func([]byte) []byte {
 	return func(text []byte) []byte {
 		if len(text) > 0 {
@@ -38,8 +38,9 @@ func flipped(at func(size int) int) func([]byte) []byte {
 	}
 }
 
-// Stored results that are damaged on disk after the end of the campaign are never counted. The report command says that
-// they are lost, and has their portions run again. The report is then the same as before, byte for byte.
+// TestPartsDamagedAfterTheEndAreMadeAgain checks that stored results are never counted if they were damaged on disk
+// after the campaign had ended. The report command says that they are lost, and has their portions run again. The
+// report is then the same as before, byte for byte.
 func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	third := func(text []byte) []byte { return text[:len(text)/3] }

@@ -18,13 +18,13 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// disk is a small file system that is mounted on a folder.
+// disk is a small file system mounted on a folder.
 type disk struct {
 	t   testing.TB
 	dir string
 }
 
-// mountDisk mounts a file system of the given size, in MiB, on a folder. It fails unless root runs the test.
+// mountDisk mounts a file system of the given size, in MiB, on a folder. It fails unless the test is run as root.
 func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -38,7 +38,7 @@ func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	return &disk{t, dir}, nil
 }
 
-// newDisk mounts a disk, and skips the test if that is not possible.
+// newDisk mounts a disk, or skips the test if that is impossible.
 func newDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)
@@ -48,7 +48,7 @@ func newDisk(t testing.TB, dir string, mib int) *disk {
 	return d
 }
 
-// smallDisk mounts a disk, or returns nil if that is impossible, so that the test can skip the steps that need a disk.
+// smallDisk mounts a disk, or returns nil if that is impossible, so that the test can skip the steps that need one.
 func smallDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)
@@ -60,7 +60,7 @@ func smallDisk(t testing.TB, dir string, mib int) *disk {
 
 func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill fills the disk, but leaves the given number of KiB free.
+// fill fills the disk, leaving the given number of KiB free.
 func (d *disk) fill(spare int64) {
 	d.t.Helper()
 	f, err := os.Create(d.filler())
@@ -83,7 +83,7 @@ func (d *disk) fill(spare int64) {
 	}
 }
 
-// empty removes the file that fill has written.
+// empty removes the file written by fill.
 func (d *disk) empty() {
 	d.t.Helper()
 	if err := os.Remove(d.filler()); err != nil {
@@ -92,7 +92,7 @@ func (d *disk) empty() {
 }
 
 // TestAFullDiskIsReportedAndOutlived checks that the server, the workers and the status command report the place and
-// the reason if the disk is full while a campaign runs. When there is room again, all of them must continue by
+// the reason if the disk is full while a campaign is running. When there is room again, they must all continue by
 // themselves, and the report must equal that of a single process, byte for byte.
 func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	t.Parallel()
@@ -161,8 +161,8 @@ func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	}
 }
 
-// TestACampaignCannotBeginOnAFullDisk checks that a campaign that finds the disk full when it starts says so, and
-// leaves no unfinished file behind.
+// TestACampaignCannotBeginOnAFullDisk checks that a campaign that finds the disk full when it starts says so, and does
+// not leave an unfinished file behind.
 func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,7 +192,7 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	waitFor(t, says, "workers join with")
 }
 
-// TestReportsOnAFullDiskAreWholeOrNamed checks what happens if the disk becomes full. Each file of a report must be
+// TestReportsOnAFullDiskAreWholeOrNamed checks what happens if the disk becomes full. Each of a report's files must be
 // either complete or unchanged, and the error must name the file and the reason.
 func TestReportsOnAFullDiskAreWholeOrNamed(t *testing.T) {
 	t.Parallel()

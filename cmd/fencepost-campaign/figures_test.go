@@ -22,7 +22,7 @@ func withQuick(b *testing.B) string {
 	return dir
 }
 
-// spent returns the processor time of a finished process, including all processes that it started.
+// spent returns a finished process's processor time, including all processes that it started.
 func spent(c *exec.Cmd) time.Duration { return c.ProcessState.UserTime() + c.ProcessState.SystemTime() }
 
 // done runs a command. The benchmark fails if the command ends without a report.
@@ -34,7 +34,7 @@ func done(b *testing.B, c *exec.Cmd) {
 }
 
 // BenchmarkCost measures the processor time per seed in a campaign and in "fencepost explore". It alternates the two,
-// so that both run under the same conditions. The time includes all processes of a command, from its start to its
+// so that both run under the same conditions. The time includes all of a command's processes, from its start to its
 // report.
 func BenchmarkCost(b *testing.B) {
 	const seeds = "200000"
@@ -94,9 +94,9 @@ func counting(b *testing.B, processes int) {
 	}
 }
 
-// BenchmarkMemory measures the peak memory of a worker, and of the process with the server and the coordinator. It
-// repeats this with more and more seeds, up to the number in the environment variable FENCEPOST_SEEDS, by default a
-// million.
+// BenchmarkMemory measures the peak memory use of a worker, and of the process with the server and the coordinator. It
+// repeats this with more and more seeds, up to the number in the environment variable FENCEPOST_SEEDS (by default a
+// million).
 func BenchmarkMemory(b *testing.B) {
 	most, err := strconv.Atoi(os.Getenv("FENCEPOST_SEEDS"))
 	if err != nil {

@@ -45,7 +45,7 @@ func (k *killed) serve() {
 	waitFor(k.t, says, "the server of campaign")
 }
 
-// worker1 starts a single worker process of a campaign, which ends when the test process ends.
+// worker1 starts a single worker process for a campaign. It ends when the test process ends.
 func worker1(t testing.TB, dir, file, name string) *exec.Cmd {
 	t.Helper()
 	a, err := access.ReadFile(file)
@@ -108,7 +108,7 @@ func (k *killed) watch() <-chan string {
 	return happened
 }
 
-// kill kills a process, as kill -9 does.
+// kill kills a process, like kill -9.
 func kill(c *exec.Cmd) {
 	c.Process.Kill()
 	c.Wait()
@@ -117,8 +117,8 @@ func kill(c *exec.Cmd) {
 // TestKillsChangeNothing kills workers and the server when a worker has just requested a portion of the search or
 // stored its result. The other workers may be anywhere in their portions at these moments. While the server is down,
 // some of its stored data is damaged. If the test can mount its own disk, that disk is sometimes full when the server
-// is killed, or becomes full while it runs. The report must equal that of a single process, byte for byte. In a full
-// run there are 160 kills of workers and 40 of the server.
+// is killed, or fills up while it is running. The report must equal that of a single process, byte for byte. In a full
+// run, workers are killed 160 times and the server 40 times.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
 	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)
@@ -132,7 +132,7 @@ func TestKillsChangeNothing(t *testing.T) {
 		k.work(i)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	kills := make([]bool, ofWorkers+ofServer) // true for a kill of the server
+	kills := make([]bool, ofWorkers+ofServer) // true if the server is killed
 	for i := range ofServer {
 		kills[i] = true
 	}

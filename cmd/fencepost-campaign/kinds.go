@@ -21,28 +21,28 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// subject is what a campaign explores, for example a scenario or a package, after it has been opened in this process.
+// subject is what a campaign explores, for example a scenario or a package, once this process has opened it.
 type subject interface {
-	// probes performs the runs with the given seeds and returns digests of their results (see probe).
+	// probes performs the runs for the given seeds and returns digests of their results (see probe).
 	probes(seeds ...uint64) ([]probe, error)
 	worker() (campaign.Worker, error)
 	// search performs the whole search from the beginning; hands performs its stages.
 	search(ctx context.Context, hands *staged) error
 	// endable reports whether a stage may be stopped before it is complete.
 	endable(stage string) bool
-	// state returns what the search has found so far. It must be called on the goroutine of the search.
+	// state returns what the search has found so far. It must be called on the search's goroutine.
 	state() state
-	// conclude reports what the search has found, in the same way as the command that searches in one process.
+	// conclude reports what the search has found, in the same way as the command that searches in a single process.
 	conclude(ctx context.Context, f output.Frame) error
 	// story performs the run that demonstrates a finding, and returns its report.
 	story(f finding) (*document.Document, error)
 	close()
 }
 
-// kind describes one kind of work. Everything that this program knows about a kind is in its entry in kinds.
+// kind describes one kind of work. Everything this program knows about a kind is in its entry in kinds.
 type kind struct {
 	name string
-	// open opens the subject of an entry, given the content of its file.
+	// open opens an entry's subject, given the content of the entry's file.
 	open func(e entry, content []byte) (subject, error)
 	// executes reports whether the file is a program to be executed.
 	executes bool
@@ -68,14 +68,14 @@ func kindOf(name string) *kind {
 	return nil
 }
 
-// seeds contains the options of an exploration.
+// seeds contains an exploration's options.
 type seeds struct {
 	From  uint64 `json:"from"`
 	Seeds int    `json:"seeds"`
 	Test  string `json:"test,omitempty"` // the name of the test, if a package is explored
 }
 
-// scenarioOf parses the scenario of an entry.
+// scenarioOf parses an entry's scenario.
 func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
 	path := e.Path
 	if path == "" {
@@ -88,7 +88,7 @@ func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// exploration explores a scenario, or the lock in a Go package. It implements subject.
+// exploration explores a scenario, or a lock from a Go package. It implements subject.
 type exploration struct {
 	task.Exploration
 	options seeds
@@ -106,7 +106,7 @@ func openScenario(e entry, content []byte) (subject, error) {
 	return x, json.Unmarshal(e.Options, &x.options)
 }
 
-// openPackage writes the test binary to an empty folder of its own, in which it will run.
+// openPackage writes the test binary to an empty folder of its own, where it will run.
 func openPackage(e entry, content []byte) (subject, error) {
 	x := &exploration{}
 	if err := json.Unmarshal(e.Options, &x.options); err != nil {
@@ -217,7 +217,7 @@ func (x *exploration) close() {
 	}
 }
 
-// complete has the methods shared by those subjects that have no findings before they are over.
+// complete has the methods shared by those subjects that have no findings until they are finished.
 type complete struct{}
 
 func (complete) endable(string) bool { return true }
@@ -239,7 +239,7 @@ type verification struct {
 	found    *verify.Verification
 }
 
-// verified contains the options of a verification, and the command that performs it in one process.
+// verified contains a verification's options, and the command that performs it in a single process.
 type verified struct {
 	verify.Options
 	Repeat string `json:"repeat"`

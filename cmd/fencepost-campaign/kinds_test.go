@@ -13,10 +13,10 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// lockPackage is a package outside this module that contains a lock in Go.
+// lockPackage is a package outside this module that contains a Go lock.
 const lockPackage = "../../scenarios/locktest"
 
-// The campaign sends a package's test binary to the workers, which explore the package with it.
+// The campaign sends a package's test binary to the workers, which use it to explore the package.
 func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	t.Parallel()
 	testkit.FullOnly(t) // the test builds test binaries
@@ -37,7 +37,7 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	}
 }
 
-// A campaign gets the same result for the corpus as a single process, except for the time that each mutant took.
+// A campaign gets the same result for the corpus as a single process, except for how long each mutant took.
 func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	args := []string{"--seeds", "2", "--starts", "2", "--unaimed", "--json"}
@@ -69,8 +69,8 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
 }
 
-// Sweeps, advice and comparisons can be divided among workers, as explorations can. The report and the files are the
-// same as those of a single process.
+// Sweeps, advice and comparisons can be divided among workers, just like explorations. The report and the files are the
+// same as from a single process.
 func TestOtherWorkIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	calls := [][]string{{"sweep", "delayed-restart", "--vary", "restart=8s..12s/2s", "--seeds", "3",
@@ -97,7 +97,7 @@ func TestOtherWorkIsThatOfOneProcess(t *testing.T) {
 	}
 }
 
-// A campaign of several scenarios reports each of them as if it had been searched alone, in its own folder.
+// A campaign over several scenarios reports each of them as if it had been searched alone, in its own folder.
 func TestSeveralScenariosAreReportedEach(t *testing.T) {
 	t.Parallel()
 	dir, one := t.TempDir(), t.TempDir()
@@ -117,7 +117,7 @@ func TestSeveralScenariosAreReportedEach(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), filesIn(t, filepath.Join(one, "x")))
 }
 
-// If jobs were set aside because they crashed their workers, the message names the jobs' seeds.
+// If jobs were set aside because they crashed their workers, the message gives the jobs' seeds.
 func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	t.Parallel()
 	x := &exploration{options: seeds{From: 100, Seeds: 50}}
@@ -136,8 +136,7 @@ func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 }
 
 // A rule ends an exploration. The report contains what has been found so far, and says why the exploration ended.
-// Workers finish the ranges of seeds that they hold, so a rule that asks for one violation may lead to a report of
-// several.
+// Workers finish the seed ranges that they hold, so a rule that asks for one violation may lead to a report of several.
 func TestRulesEndACampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -69,7 +69,7 @@ type advising struct {
 	found *advise.Advice
 }
 
-// advised contains the options of a search for advice.
+// advised contains the options for an advice search.
 type advised struct {
 	From  uint64 `json:"from"`
 	Seeds int    `json:"seeds"`
@@ -117,7 +117,7 @@ type comparing struct {
 	found   *compare.Comparison
 }
 
-// compared contains the options of a comparison.
+// compared contains the options for a comparison.
 type compared struct {
 	Seeds int `json:"seeds"`
 }

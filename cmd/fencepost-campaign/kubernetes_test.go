@@ -34,7 +34,7 @@ var published = map[metav1.TypeMeta]func() any{
 	{APIVersion: "v1", Kind: "Service"}:                         func() any { return &corev1.Service{} },
 }
 
-// manifests returns the objects in the files in the folder kubernetes. It fails the test if an object has a field that
+// manifests returns the objects in the files of the kubernetes folder. It fails the test if an object has a field that
 // its type does not have.
 func manifests(t *testing.T) (all []any) {
 	t.Helper()
@@ -81,7 +81,7 @@ func documents(t *testing.T, text []byte) (all [][]byte) {
 	}
 }
 
-// pods returns the pod templates of the objects. For each template, it also returns the labels that select it, or nil.
+// pods returns the objects' pod templates. For each template, it also returns the labels that select it, or nil.
 func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string]string) {
 	for _, object := range all {
 		switch o := object.(type) {
@@ -137,7 +137,7 @@ func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 	}
 }
 
-// Pods have no more rights than they need, and only pods of campaigns can connect to the server.
+// Pods have no more rights than they need, and only campaign pods can connect to the server.
 func TestPodsHaveNoMoreRightsThanTheyNeed(t *testing.T) {
 	t.Parallel()
 	all := manifests(t)
@@ -227,7 +227,7 @@ func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 }
 
 // exploresShares runs the script of an Indexed Job's pod twice. The second time, the script must continue where the
-// first run ended.
+// first run left off.
 func exploresShares(t *testing.T, job batchv1.JobSpec, c corev1.Container) {
 	t.Helper()
 	if *job.CompletionMode != batchv1.IndexedCompletion {

@@ -19,7 +19,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// errUnfinished is returned by a command if the campaign is not finished.
+// errUnfinished is returned by a command if the campaign has not finished yet.
 var errUnfinished = errors.New("the campaign is not finished")
 
 // run does the work of main, so that tests can call it. It prints results on stdout and errors on stderr, and returns
@@ -39,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// console is where a command writes its results and, while it works, notices to the user.
+// console is where a command writes its results and, while it is working, notices to the user.
 type console struct {
 	out, problems io.Writer
 	last          *said
@@ -51,7 +51,7 @@ type said struct {
 	text string
 }
 
-// notice writes a line for users, unless the previous line was the same. Several goroutines may call it at the same
+// notice writes a line for users, unless the previous line was the same. Multiple goroutines may call it at the same
 // time.
 func (c console) notice(text string) {
 	c.last.Lock()

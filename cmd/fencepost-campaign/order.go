@@ -32,26 +32,26 @@ type entry struct {
 	Kind string `json:"kind"` // the name of a kind in kinds
 	Name string `json:"name"` // unique within the order
 	Path string `json:"path"` // path as the user gave it; empty for a scenario of the catalogue
-	// name of the campaign's file that contains the scenario or test binary
+	// name of the campaign file that contains the scenario or test binary
 	File string `json:"file,omitempty"`
-	// platform on which the file can run, such as linux/amd64; if it is empty, the file can run on any platform
+	// platform that the file can run on, such as linux/amd64; if it is empty, the file can run on any platform
 	System  string          `json:"system,omitempty"`
 	Options json.RawMessage `json:"options"` // options, which depend on the kind
 	Probes  []probe         `json:"probes"`
 }
 
-// probe identifies the result of a run by a digest. Two programs compare such digests to check that they give the same
+// probe identifies a run's result by a digest. Two programs compare such digests to check that they give the same
 // results.
 type probe struct {
 	Seed   uint64 `json:"seed"`
 	Digest string `json:"digest"`
 }
 
-// system is the platform of this program.
+// system is this program's platform.
 const system = runtime.GOOS + "/" + runtime.GOARCH
 
-// version returns the version of this program. If it was built from modified or unversioned files, the version contains
-// a checksum of the program.
+// version returns this program's version. If the program was built from modified or unversioned files, the version
+// contains a checksum of the program.
 func version() (string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version,
@@ -75,7 +75,7 @@ func version() (string, error) {
 }
 
 // probes runs a scenario with each of the given seeds, and returns digests of the results (see probe). If the
-// scenario's mix can draw faults, each seed draws its own faults. Otherwise the runs have the scenario's own faults.
+// scenario's mix can draw faults, each seed draws its own. Otherwise the runs use the scenario's own faults.
 func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	draw := s.Plan
 	if plans, err := search.NewPlans(s); err == nil {
@@ -93,7 +93,7 @@ func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	return all, nil
 }
 
-// job is a campaign whose scenarios and packages have been opened in this process.
+// job is a campaign with its scenarios and packages opened in this process.
 type job struct {
 	*queue.Campaign
 	order    order
@@ -101,8 +101,8 @@ type job struct {
 	binaries []string  // checksums of the test binaries that may be executed here
 }
 
-// join opens a campaign, and checks that this program is the same as the one that created it. If it is not, join
-// returns both the campaign and an error.
+// join opens a campaign, and checks that it was created by this same program. If it was not, join returns both the
+// campaign and an error.
 func (p *place) join(ctx context.Context) (*job, error) {
 	name := p.name
 	c, err := queue.Open(ctx, p.nc, name)
@@ -136,7 +136,7 @@ func (p *place) join(ctx context.Context) (*job, error) {
 	return j, nil
 }
 
-// open opens the subject of an entry.
+// open opens an entry's subject.
 func (j *job) open(ctx context.Context, e entry) (subject, error) {
 	k := kindOf(e.Kind)
 	if k == nil {
@@ -164,7 +164,7 @@ func sumOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// binaries returns the checksums of the test binaries among the files of the entries.
+// binaries returns the checksums of the test binaries among the entries' files.
 func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	for _, e := range entries {
 		if kindOf(e.Kind).executes {
@@ -174,9 +174,9 @@ func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	return sums
 }
 
-// prove checks that this program gives the same results as the program that created the campaign. It repeats the probes
-// of all entries, which are runs whose results were stored when the campaign was created. It returns an error for the
-// first probe whose result differs.
+// prove checks that this program gives the same results as the program that created the campaign. It repeats all
+// entries' probes: the results of these runs were stored when the campaign was created. It returns an error for the
+// first probe with a different result.
 func (j *job) prove() error {
 	for i, e := range j.order.Entries {
 		var seeds []uint64
@@ -203,10 +203,10 @@ func (j *job) close() {
 	}
 }
 
-// between separates the name of an entry from the name of its stage.
+// between separates an entry's name from its stage's name.
 const between = ": "
 
-// search performs the searches of all entries.
+// search performs all entries' searches.
 func (j *job) search(ctx context.Context, d *queue.Director) error {
 	d.Rule = func(p queue.Progress) string { return j.stopReason(p) }
 	d.Summary = j.summary
@@ -218,19 +218,19 @@ func (j *job) search(ctx context.Context, d *queue.Director) error {
 	return nil
 }
 
-// staged performs the stages of one entry. It prefixes the names of the stages with the name of the entry.
+// staged performs one entry's stages. It prefixes the stage names with the entry's name.
 type staged struct {
 	*queue.Director
 	entry string
 }
 
-// Do performs a stage. It adds the name of the entry to the name of the stage.
+// Do performs a stage. It puts the entry's name in front of the stage's name.
 func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name = h.entry + between + s.Name
 	return h.Director.Do(ctx, s, take)
 }
 
-// whole implements campaign.Hands for searches that need complete stages. If some results of a stage are missing, it
+// whole implements campaign.Hands for searches that need complete stages. If some of a stage's results are missing, it
 // interrupts the search.
 type whole struct {
 	*staged
@@ -246,13 +246,13 @@ func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part
 	return err
 }
 
-// worker performs runs for any entry of the campaign (such as a scenario).
+// worker performs runs for any of the campaign's entries (such as a scenario).
 type worker struct {
 	j   *job
 	all []campaign.Worker // one for each entry
 }
 
-// workers creates the workers of all entries.
+// workers creates a worker for each entry.
 func workers(j *job) (all []campaign.Worker, err error) {
 	for i, s := range j.subjects {
 		w, err := s.worker()
@@ -264,8 +264,7 @@ func workers(j *job) (all []campaign.Worker, err error) {
 	return all, nil
 }
 
-// Make performs the jobs of a stage whose positions are in the given range (see campaign.Stage), and returns their
-// result.
+// Make performs a stage's jobs with positions in the given range (see campaign.Stage), and returns their result.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	name, stage, _ := strings.Cut(s.Name, between)
 	for i, e := range w.j.order.Entries {

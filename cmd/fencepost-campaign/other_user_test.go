@@ -29,7 +29,7 @@ type attacker struct {
 	dir string // a folder that belongs to the attacker
 }
 
-// newAttacker returns an attacker who is the user "nobody". It skips the test unless root runs it.
+// newAttacker returns an attacker who is the user "nobody". It skips the test unless root is running it.
 func newAttacker(t testing.TB) *attacker {
 	t.Helper()
 	nobody, err := user.Lookup("nobody")
@@ -105,17 +105,17 @@ while True:
     c.close()`
 )
 
-// attack is something that another user tries while a campaign runs.
+// attack is something that another user tries while a campaign is running.
 type attack struct {
 	name, script string
 	args         []string
 	fails        string // the error that the attacker must get
 }
 
-// TestAnotherUserLearnsNothingChangesNothingAndRunsNothing checks that another user of the same machine cannot read the
-// secrets of a campaign, change it, or make it run a program. That user attacks the campaign while it runs, after its
-// server has stopped, and with files prepared in places where everybody may write. The log shows what each attack
-// prints.
+// TestAnotherUserLearnsNothingChangesNothingAndRunsNothing checks that another user of the same machine cannot read a
+// campaign's secrets, change the campaign, or make it run a program. That user attacks the campaign while it is
+// running, after its server has stopped, and with files prepared in places where everybody may write. The log shows
+// what each attack prints.
 func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	x, dir := newAttacker(t), public(t, 0o755)
@@ -176,7 +176,7 @@ func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	x.preparesFolders(t)
 }
 
-// tries performs an attack. The attack must fail with the error that it specifies, and must print none of the secrets.
+// tries performs an attack. The attack must fail with the error that it specifies, without printing any of the secrets.
 func (x *attacker) tries(one attack, secrets ...string) {
 	x.t.Helper()
 	got := x.gets(one.script, one.args...)
@@ -191,7 +191,7 @@ func (x *attacker) tries(one attack, secrets ...string) {
 	}
 }
 
-// TestAnotherUserDoesNotPlay checks that another user of the same machine cannot open the page of "fencepost play" or
+// TestAnotherUserDoesNotPlay checks that another user of the same machine cannot open the "fencepost play" page or
 // learn its secret address, even while a browser is opening the page.
 func TestAnotherUserDoesNotPlay(t *testing.T) {
 	t.Parallel()
@@ -232,8 +232,8 @@ func TestAnotherUserDoesNotPlay(t *testing.T) {
 	}
 }
 
-// takesThePort makes the attacker listen on the port of a server that was killed. A worker that waits for that server,
-// a new worker and a report must not send any secret to the attacker.
+// takesThePort makes the attacker listen on the port of a server that has been killed. A worker that is waiting for
+// that server, a new worker and a report must not send the attacker any secrets.
 func (x *attacker) takesThePort(k *killed, port, token string) {
 	x.t.Helper()
 	kill(k.server)

@@ -19,13 +19,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// registerPage adds the flag --serve to a command.
+// registerPage adds the --serve flag to a command.
 func registerPage(c *cobra.Command, page *string) {
 	c.Flags().StringVar(page, "serve", "", "serve a live web page of the campaign at `HOST:PORT` of this machine")
 	c.Flags().Lookup("serve").NoOptDefVal = "127.0.0.1:0"
 }
 
-// show serves the page of a campaign, if the user has asked for it, until end is called.
+// show serves the campaign's page until end is called, if the user has asked for it.
 func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
 	if b.page == "" {
 		return func() {}, nil
@@ -33,10 +33,10 @@ func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
 	return serve(ctx, b.page, j, b.console)
 }
 
-// every is the interval at which the browser reloads a page, in seconds.
+// every is how often the browser reloads a page, in seconds.
 const every = "2"
 
-// site serves the pages of a campaign.
+// site serves a campaign's pages.
 type site struct {
 	*job
 	ctx    context.Context
@@ -47,8 +47,8 @@ type site struct {
 	stories map[string][]byte // pages of findings, by slug
 }
 
-// mainPage is the path of the page that shows the progress of the campaign. In a URL, it comes after the secret. The
-// pages of findings are in the same folder.
+// mainPage is the path of the page that shows the campaign's progress. In a URL, it comes after the secret. The pages
+// of findings are in the same folder.
 const mainPage = "/campaign.html"
 
 // serve serves the pages until end is called, at an address that only this machine can reach.
@@ -71,7 +71,7 @@ func serve(ctx context.Context, at string, j *job, to console) (end func(), err 
 	return func() { server.Close() }, nil
 }
 
-// ServeHTTP serves the main page, or the page of a finding.
+// ServeHTTP serves the main page or a finding's page.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	known := false
 	for _, host := range s.hosts {
@@ -116,7 +116,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is the time within which the server must report the state of the campaign.
+// answer is how soon the server must report the campaign's state.
 const answer = 10 * time.Second
 
 func (s *site) status() (*status, error) {
@@ -125,7 +125,7 @@ func (s *site) status() (*status, error) {
 	return statusOf(ctx, s.Campaign)
 }
 
-// main returns the page of the campaign in its current state. While the campaign runs, the browser reloads it
+// main returns the campaign's page in its current state. While the campaign is running, the browser reloads it
 // regularly.
 func (s *site) main(w http.ResponseWriter) ([]byte, error) {
 	now, err := s.status()
@@ -153,16 +153,16 @@ func render(d *document.Document, at string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// slugOf returns the name of a finding's page. The name contains the lowest seed of the finding, so a finding gets a
-// new page when it occurs with a lower seed.
+// slugOf returns the name of a finding's page. The name contains the finding's lowest seed, so a finding gets a new
+// page when it occurs with a lower one.
 func slugOf(f finding) string {
 	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
 }
 
-// errNoPage reports that the requested page does not exist.
+// errNoPage is returned if the requested page does not exist.
 var errNoPage = errors.New("there is no such page")
 
-// finding returns the page of a finding. It shows the run with the finding's first seed, and the timeline of that run.
+// finding returns a finding's page. It shows the run with the finding's first seed, and that run's timeline.
 func (s *site) finding(slug string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,7 @@ var aPage = regexp.MustCompile(`http://127\.0\.0\.1:\d+/[A-Z0-9]{26}/campaign\.h
 
 // The page shows the current state of the campaign. It lists the findings so far by law and cause, and links to the run
 // that shows each finding, with its timeline. When the campaign is over, the page no longer reloads itself. Requests
-// for other hosts or without the secret get no page.
+// for other hosts or without the secret do not get a page.
 func TestThePageFollowsTheCampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

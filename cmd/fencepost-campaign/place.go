@@ -31,8 +31,8 @@ type place struct {
 	nc     *nats.Conn
 }
 
-// natsURL is the environment variable that holds the server's URL. It may contain a secret, unlike a command line,
-// which other users of the machine can read.
+// natsURL is the environment variable that holds the server's URL. Unlike a command line, which other users of the
+// machine can read, it may contain a secret.
 const natsURL = "NATS_URL"
 
 func (p *place) register(c *cobra.Command) {
@@ -75,7 +75,7 @@ func (p *place) settle() (elsewhere bool, err error) {
 	return p.access.URL != "", nil
 }
 
-// storeIn returns the path where an embedded server stores its data in a campaign's folder.
+// storeIn returns the path where a campaign folder's embedded server stores its data.
 func storeIn(folder string) string { return filepath.Join(folder, "nats") }
 
 // serve starts an embedded server, and connects to it.
@@ -100,7 +100,7 @@ func (p *place) connect() (err error) {
 	return err
 }
 
-// find is like reach, but starts the embedded server of the campaign's folder if it is not running.
+// find is like reach, but starts the campaign folder's embedded server if it is not running.
 func (p *place) find() error {
 	err := p.reach()
 	if errors.Is(err, errAway) {
@@ -109,10 +109,10 @@ func (p *place) find() error {
 	return err
 }
 
-// errAway reports that the server of a folder is not running.
+// errAway reports that a folder's server is not running.
 var errAway = errors.New("the server of the campaign is not running")
 
-// reach connects to the server that the user named, or to the one that serves the campaign's folder.
+// reach connects to the server named by the user, or to the one that serves the campaign's folder.
 func (p *place) reach() error {
 	if elsewhere, err := p.settle(); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (p *place) reach() error {
 	return p.connect()
 }
 
-// choose determines the name of the campaign: the given name, or the name of the only campaign on the server.
+// choose determines the campaign's name: the given name, or the name of the only campaign on the server.
 func (p *place) choose(ctx context.Context) error {
 	if p.name != "" {
 		return nil
@@ -166,7 +166,7 @@ func (p *place) opened(ctx context.Context) (*queue.Campaign, error) {
 	return queue.Open(ctx, p.nc, p.name)
 }
 
-// close ends the connection, and also the server if it is embedded.
+// close closes the connection, and also stops the server if it is embedded.
 func (p *place) close() {
 	if p.nc != nil {
 		p.nc.Close()

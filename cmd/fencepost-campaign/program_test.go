@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
-// programs is the folder that contains the programs once they are built.
+// programs is the folder that contains the programs once they have been built.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds fencepost and the program of this module in the same folder.
+// build builds fencepost and this module's program in the same folder.
 var build = sync.OnceValue(func() error {
 	for folder, name := range map[string]string{".": "fencepost-campaign", filepath.Join("..", ".."): "fencepost"} {
 		c := exec.Command("go", "build", "-o", filepath.Join(programs, name), "./cmd/fencepost")
@@ -55,7 +55,7 @@ func program(t testing.TB, dir, name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// campaignOf returns a command that runs fencepost campaign, which starts the program of this module.
+// campaignOf returns a command that runs fencepost campaign, which starts this module's program.
 func campaignOf(t testing.TB, dir string, args ...string) *exec.Cmd {
 	return program(t, dir, "fencepost", append([]string{"campaign"}, args...)...)
 }
@@ -78,7 +78,7 @@ func call(t testing.TB, c *exec.Cmd) (o outcome) {
 	return outcome{out.String(), problems.String(), c.ProcessState.ExitCode()}
 }
 
-// inOneProcess runs a command of fencepost, and returns its outcome and the files in its output folder x.
+// inOneProcess runs a fencepost command, and returns its outcome and the files in its output folder x.
 func inOneProcess(t *testing.T, args ...string) (o outcome, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func inOneProcess(t *testing.T, args ...string) (o outcome, files map[string]str
 	return o, filesIn(t, filepath.Join(dir, "x"))
 }
 
-// filesIn reads the files of a folder, except the store of a server.
+// filesIn reads the files in a folder, except for a server's store.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -110,7 +110,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// same compares the files of two folders, which must be equal.
+// same compares the files in two folders, which must be equal.
 func same(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
@@ -125,7 +125,7 @@ func same(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// sized returns the size of a test: full in a full run (see testkit.Full), otherwise everyDay.
+// sized returns the size of a test: full in a full run (see testkit.Full), and everyDay otherwise.
 func sized(everyDay, full int) int {
 	if testkit.Full() {
 		return full
@@ -161,7 +161,7 @@ func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// waitFor reads the output of a process until a line contains the given words, and returns that line.
+// waitFor reads a process's output until a line contains the given words, and returns that line.
 func waitFor(t testing.TB, from io.Reader, words string) string {
 	t.Helper()
 	var all strings.Builder

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestThreeTerminals runs the commands that the README shows: start, work, work. It kills one of the workers. The
-// report must be the same as that of a single process.
+// TestThreeTerminals runs the commands shown in the README: start, work, work. It kills one of the workers. The report
+// must be the same as from a single process.
 func TestThreeTerminals(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")

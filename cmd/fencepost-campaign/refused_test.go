@@ -15,8 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// served starts a server for a test. It returns the path of the file that says how to reach the server, and a
-// connection to it.
+// served starts a server for a test. It returns the path of the file that says how to reach it, and a connection to it.
 func served(t *testing.T) (file string, nc *nats.Conn) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -94,8 +93,8 @@ func TestCallsThatCannotBe(t *testing.T) {
 	}
 }
 
-// The server refuses a worker whose program differs from the one that created the campaign. The status command shows
-// which worker was refused, and why.
+// The server turns away a worker whose program differs from the one that created the campaign. The status command shows
+// which worker was turned away, and why.
 func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)
@@ -156,8 +155,8 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	}
 }
 
-// A campaign without workers stays incomplete; both the report and its exit code say so. Once a worker has finished the
-// campaign, the report is complete.
+// A campaign without workers stays incomplete, and both the report and its exit code say so. Once a worker has finished
+// the campaign, the report is complete.
 func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)
@@ -177,7 +176,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 		}
 		c, _ = queue.Open(t.Context(), nc, "half")
 	}
-	// Kill a worker as soon as a result is stored.
+	// Kill a worker as soon as a result has been stored.
 	stored := make(chan *nats.Msg, 1000)
 	sub, err := nc.ChanSubscribe("fencepost.half.parts.>", stored)
 	if err != nil {
@@ -209,7 +208,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
 }
 
-// orderOf waits until the campaign "begun" exists, and returns its order.
+// orderOf waits until the "begun" campaign exists, and returns its order.
 func orderOf(t *testing.T, nc *nats.Conn) (o order) {
 	t.Helper()
 	for o.Version == "" {

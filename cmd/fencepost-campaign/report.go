@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// report contains the output options of a campaign's report. They are the same as those of the commands that search in
+// report contains the output options for a campaign's report. They are the same as those of the commands that search in
 // one process.
 type report struct{ output.Frame }
 
@@ -34,8 +34,7 @@ func (r *report) check(entries int) error {
 	return nil
 }
 
-// frame returns the output frame for one entry. It is the same as that of the command that does the same work in one
-// process.
+// frame returns the output frame for one entry, the same as for the command that does the same work in one process.
 func (r *report) frame(to console, command, out string) output.Frame {
 	c := &cobra.Command{Use: command}
 	c.SetOut(to.out)
@@ -46,7 +45,7 @@ func (r *report) frame(to console, command, out string) output.Frame {
 	return f
 }
 
-// conclude reads the stored results, and reports each entry (such as a scenario) of the campaign.
+// conclude reads the stored results, and reports each of the campaign's entries (such as a scenario).
 func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	if err := r.check(len(j.subjects)); err != nil {
 		return err
@@ -95,8 +94,8 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// reopen reopens a finished campaign, and says so, if the server has since lost or damaged some of its results. Workers
-// then repeat only the runs that produced these results.
+// reopen reopens a finished campaign if the server has since lost or damaged some of its results, and tells the user.
+// Workers then repeat only the runs that produced these results.
 func (j *job) reopen(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err
@@ -116,7 +115,7 @@ func (j *job) reopen(ctx context.Context, to console) (open bool, err error) {
 	return false, nil
 }
 
-// commandOf returns the command that performs a kind of work in one process.
+// commandOf returns the command that does a kind of work in one process.
 func commandOf(kind string) string {
 	if kind == "package" {
 		return "explore"

@@ -19,14 +19,14 @@ type rules struct {
 	Rate float64 `json:"rate,omitempty"`
 }
 
-// finding is a violation, as shown to users who follow the campaign.
+// finding is a violation, as shown to users who are following the campaign.
 type finding struct {
 	Entry string `json:"entry"`
 	campaign.Finding
 	Promised bool `json:"promised"`
 }
 
-// state is what a subject has found so far.
+// state is what has been found about a subject so far.
 type state struct {
 	Findings []finding `json:"findings,omitempty"`
 	// Sure is the number of runs in which every promised law was exercised. If a promise was broken, it is 0.
@@ -34,7 +34,7 @@ type state struct {
 	Runs int `json:"runs"`
 }
 
-// summary returns all subjects' findings and number of runs so far, as a state encoded as JSON.
+// summary returns all subjects' findings and run counts so far, as a state encoded in JSON.
 func (j *job) summary() json.RawMessage {
 	var all state
 	for i, s := range j.subjects {
@@ -63,7 +63,7 @@ func (j *job) stopReason(p queue.Progress) string {
 	return ""
 }
 
-// met describes the first rule by which the campaign ends now, or returns "" if the campaign should continue.
+// met describes the first rule that requires the campaign to end now. It returns "" if the campaign should continue.
 func (r rules) met(p queue.Progress, s state) string {
 	broken := 0
 	for _, f := range s.Findings {

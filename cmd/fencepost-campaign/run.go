@@ -125,7 +125,7 @@ func (b *begun) meet(elsewhere bool, entries []entry, files map[string][]byte) e
 	return err
 }
 
-// follow coordinates the campaign until its end, and then reports it.
+// follow coordinates the campaign until it ends, and then reports it.
 func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded bool) error {
 	j, err := b.join(ctx)
 	if j != nil {
@@ -184,7 +184,7 @@ func (b *begun) invite(embedded bool) {
 	}
 }
 
-// withCrew calls f while worker processes on this machine work on the campaign.
+// withCrew calls f while worker processes on this machine are working on the campaign.
 func (p *place) withCrew(ctx context.Context, workers int, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -205,8 +205,8 @@ func (p *place) withCrew(ctx context.Context, workers int, f func(context.Contex
 	return err
 }
 
-// coordinate coordinates the campaign whenever no other process does. If shown is not nil, coordinate calls it to
-// report progress.
+// coordinate coordinates the campaign whenever no other process is doing so. If shown is not nil, coordinate calls it
+// to report progress.
 func (j *job) coordinate(ctx context.Context, c *cobra.Command, shown func(what string, done, of int)) error {
 	host, _ := os.Hostname()
 	err := j.Coordinate(ctx, fmt.Sprintf("%s of %s, process %d", c.Name(), host, os.Getpid()),
@@ -224,7 +224,7 @@ func (j *job) coordinate(ctx context.Context, c *cobra.Command, shown func(what 
 	return err
 }
 
-// unfinished returns an error that says how to continue a campaign that is not finished.
+// unfinished returns an error that says how to continue an unfinished campaign.
 func (b *begun) unfinished(ctx context.Context, err error, serving bool) error {
 	if !errors.Is(err, context.Canceled) {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// No part of a server's password or token is printed, wherever the user gives it, even if the rest of the input is
-// invalid. On the command line, which other users can read, passwords and tokens are rejected.
+// No part of a server's password or token is printed, no matter where the user specifies it, even if the rest of the
+// input is invalid. On the command line, which other users can read, passwords and tokens are rejected.
 func TestSecretsAreShownNowhere(t *testing.T) {
 	t.Parallel()
 	const bird = "kanarienvogel"

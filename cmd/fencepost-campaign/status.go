@@ -59,7 +59,7 @@ func newStatus(to console) *cobra.Command {
 	return c
 }
 
-// status is the progress of a campaign and its findings so far, as shown to users who follow it.
+// status is a campaign's progress and its findings so far, as shown to users who are following it.
 type status struct {
 	document.Head
 	Name     string        `json:"campaign"`
@@ -107,7 +107,7 @@ func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
 	return d, nil
 }
 
-// stage returns the current stage, or the last one.
+// stage returns the current stage, or the last one if the campaign is over.
 func (s *status) stage() (p queue.StageProgress) {
 	if n := len(s.Stages); n > 0 {
 		p = s.Stages[n-1]
@@ -196,7 +196,7 @@ func (s *status) facts(p queue.StageProgress) document.Facts {
 	return facts
 }
 
-// size returns a number of bytes as text, with a suitable unit.
+// size formats a number of bytes in a suitable unit.
 func size(bytes uint64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
@@ -204,7 +204,7 @@ func size(bytes uint64) string {
 	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 }
 
-// stages returns the table of stages, with the progress of each.
+// stages returns the table of stages with their progress.
 func (s *status) stages() document.Table {
 	t := document.Table{Heading: "stage", Columns: []document.Column{{Title: "done"}, {Title: "of"},
 		{Title: "set aside"},
@@ -221,7 +221,7 @@ func (s *status) stages() document.Table {
 	return t
 }
 
-// findings returns the table of violations. Each row is for one law and one cause.
+// findings returns the table of violations. Each row is for one combination of law and cause.
 func (s *status) findings() document.Table {
 	t := document.Table{Heading: "violation", Columns: []document.Column{{Title: "runs"}, {Title: "first seed"},
 		{Title: "cause", Words: true}}}
@@ -236,7 +236,7 @@ func (s *status) findings() document.Table {
 	return t
 }
 
-// group returns the title of the group to which a finding belongs. It returns "" if all findings belong to the same
+// group returns the title of the group that a finding belongs to. It returns "" if all findings belong to the same
 // entry, such as a scenario.
 func (s *status) group(f finding) string {
 	if slices.ContainsFunc(s.Findings, func(g finding) bool { return g.Entry != f.Entry }) {
@@ -245,7 +245,7 @@ func (s *status) group(f finding) string {
 	return ""
 }
 
-// workers returns the table of the workers that have joined.
+// workers returns the table of workers that have joined.
 func (s *status) workers() document.Table {
 	t := document.Table{Heading: "worker", Columns: []document.Column{{Title: "process"}, {Title: "made"},
 		{Title: "state", Words: true}}}

@@ -38,7 +38,7 @@ workers redo what it was doing.`,
 			defer stop()
 			defer k.close()
 			if child {
-				// a worker process performs one run at a time; there is one such process for each core
+				// a worker process performs one run at a time, and there is one such process per core
 				runtime.GOMAXPROCS(1)
 				debug.SetGCPercent(400) // a run keeps almost nothing, as in fencepost
 				life := bufio.NewReader(os.Stdin)
@@ -66,11 +66,11 @@ workers redo what it was doing.`,
 	return c
 }
 
-// childFlag is the flag that makes a process a single worker. The worker ends when the process that started it ends.
+// childFlag is the flag that makes a process a single worker. The worker ends when the process that started it does.
 const childFlag = "one"
 
-// readAccess reads the server's address and credentials from the process that started this one. They are not passed on
-// the command line or in the environment, because they contain secrets.
+// readAccess reads the server's address and credentials from the process that started this one. Because they contain
+// secrets, they are not passed on the command line or in the environment.
 func (k *crew) readAccess(by *bufio.Reader) error {
 	line, err := by.ReadBytes('\n')
 	if err == nil {
@@ -82,7 +82,7 @@ func (k *crew) readAccess(by *bufio.Reader) error {
 	return nil
 }
 
-// outlivedBy returns a context that is done once the process that writes to the given pipe has ended.
+// outlivedBy returns a context that is done once the process writing to the given pipe has ended.
 func outlivedBy(ctx context.Context, pipe io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -99,11 +99,11 @@ type crew struct {
 	stay    bool // whether to stay and wait for further campaigns
 }
 
-// lookEvery is the interval at which workers that stay after the end of a campaign look for the next one. It is also
-// the interval at which a worker tries again to reach a server that is down.
+// lookEvery is how often workers that stay after a campaign has ended look for the next one. It is also how often a
+// worker retries a server that is down.
 const lookEvery = time.Second
 
-// serveAll works on one campaign. If the user wants the workers to stay, they then work on further campaigns.
+// serveAll works on one campaign and then, if the user wants the workers to stay, on later campaigns.
 func (k *crew) serveAll(ctx context.Context) error {
 	if !k.stay {
 		return k.run(ctx)
@@ -133,7 +133,7 @@ func (k *crew) serveAll(ctx context.Context) error {
 	}
 }
 
-// next returns the name of a campaign that is not over, or "" if there is none.
+// next returns the name of a campaign that is not over yet, or "" if there is none.
 func (k *crew) next(ctx context.Context, given string) (string, error) {
 	names, err := queue.List(ctx, k.nc)
 	if err != nil {
@@ -180,8 +180,8 @@ func (k *crew) run(ctx context.Context) error {
 	return nil
 }
 
-// A process that dies within tooSoon has done no work. If mostDeaths processes in a row die within that time, no
-// process can work here.
+// A process that dies within tooSoon hasn't done any work. If mostDeaths processes in a row die that soon, worker
+// processes cannot run on this machine.
 const (
 	tooSoon    = time.Second
 	mostDeaths = 20
@@ -244,7 +244,7 @@ func (k *crew) runOne(ctx context.Context) error {
 	return err
 }
 
-// work is the main function of a worker process.
+// work is a worker process's main function.
 func (k *crew) work(ctx context.Context) error {
 	for { // try again if this fails, because the parent process has reached the server
 		err := k.connect()
@@ -288,9 +288,9 @@ func (k *crew) work(ctx context.Context) error {
 	return k.workAndCoordinate(ctx, h, &worker{j, all}, id)
 }
 
-// workAndCoordinate does the work of the campaign, and coordinates the campaign if no other process does. It opens the
-// campaign a second time for the coordinator, because a subject stores what a search finds, so the worker and the
-// coordinator must not share subjects.
+// workAndCoordinate does the campaign's work, and coordinates the campaign if no other process does. It opens the
+// campaign a second time for the coordinator: a subject stores what a search finds, so the worker and the coordinator
+// must not share subjects.
 func (k *crew) workAndCoordinate(ctx context.Context, h *queue.Hand, w *worker, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
 
-// adviseJob is one invocation of the command "fencepost advise".
+// adviseJob is one invocation of "fencepost advise".
 type adviseJob struct {
 	task.Advice
 	target string // the scenario's name or file, as given

@@ -25,16 +25,15 @@ func (j *job) prepare() error {
 		task.VerdictFile)...)
 }
 
-// isOneRun reports whether the job consists of a single run.
 func (j *job) isOneRun() bool { return j.seeds == 1 && j.shard == search.Whole }
 
-// planPath returns the path of the plan file of a seed's run.
+// planPath returns the path of the plan file for a seed's run.
 func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), search.PlanFile) }
 
-// folder returns the folder for the files of a seed's run.
+// folder returns the folder for a seed's files.
 func (j *job) folder(seed uint64) string { return filepath.Join(j.Out, j.place(seed)) }
 
-// place returns the folder for the files of a seed's run, relative to the command's output folder.
+// place returns the folder for a seed's files, relative to the command's output folder.
 func (j *job) place(seed uint64) string {
 	if j.isOneRun() {
 		return ""
@@ -48,9 +47,9 @@ func (j *job) write(run *single.Run) {
 		task.Repetition{Digest: run.Digest}), run)
 }
 
-// folderOfRuns returns the default output folder for runs. The name contains a hash if the faults are not those of the
-// scenario. It also contains a hash if the plan was replayed with the scenario file next to it. That scenario may
-// differ from others with the same name.
+// folderOfRuns returns the default output folder for runs. Its name contains a hash in two cases: if the faults are not
+// the scenario's own, or if the plan was replayed with the scenario file next to it, which may differ from another
+// scenario of the same name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)
 	if seeds > 1 {
@@ -62,13 +61,13 @@ func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, 
 	return task.FolderFor(name, s, nemesis.Plan{Faults: faults}.String())
 }
 
-// isOwn reports whether faults are exactly the faults that the scenario specifies.
+// isOwn reports whether faults are exactly those that the scenario specifies.
 func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }
 
-// writeMany writes the results of many runs: the summary, a folder with files for each run worth showing, the record
-// that "fencepost merge" reads, and the scenario and plan with which the runs can be repeated.
+// writeMany writes the results of many runs: the summary, a folder with files for each interesting run, the record that
+// "fencepost merge" reads, and the scenario and plan needed to repeat the runs.
 func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {

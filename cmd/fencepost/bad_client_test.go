@@ -22,7 +22,7 @@ import (
 )
 
 // badWorker is a client that uses redis-py's lock. The first %s is a condition, and the second %s is something that a
-// client must not do. The client does it if the condition holds.
+// client must not do. If the condition holds, the client does it.
 const badWorker = `import ctypes, os, redis, socket, subprocess, sys, time
 told = lambda name: os.environ["FENCEPOST_" + name]
 redis.Redis.from_url(told("REDIS_1")).ping() # until this connection, all runs are the same

@@ -42,7 +42,7 @@ Install it from a clone of the repository:
 	}
 }
 
-// findCampaign looks for the program in the folder of this program, and then in PATH.
+// findCampaign looks for the program in this program's folder, and then in PATH.
 func findCampaign() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), campaignProgram)); err == nil {

@@ -92,9 +92,9 @@ recording ends do not count.`,
 	return c
 }
 
-// check reads a history, judges it and reports the result. It collects garbage more often than the other commands do. A
-// whole history is kept in memory, and with infrequent collections the process would need several times the history's
-// size.
+// check reads a history, judges it and reports the result. It runs the garbage collector more often than other commands
+// do: the whole history is in memory, so infrequent collections would let the process grow to several times the
+// history's size.
 func (r *recorded) check(paths []string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	run, err := r.read(paths)
@@ -123,11 +123,11 @@ func (r *recorded) check(paths []string) error {
 	return r.Emit(report, run.Standing())
 }
 
-// leastRoom is the lowest memory limit, in bytes, that is set for judging a history.
+// leastRoom is the lowest memory limit for judging a history, in bytes.
 const leastRoom = 400 << 20
 
-// roomFor returns the memory limit, in bytes, for judging a history of n events: twice the size of the events, but at
-// least leastRoom. The garbage collector runs more often in order to stay below it.
+// roomFor returns the memory limit, in bytes, for judging a history with n events: twice the memory that the events
+// take up, but at least leastRoom. To stay below it, the garbage collector runs more often.
 func roomFor(n int) int64 {
 	return max(leastRoom, 2*int64(n)*int64(reflect.TypeFor[history.Event]().Size()))
 }
@@ -163,7 +163,7 @@ func (r *recorded) read(paths []string) (*single.Run, error) {
 	return run, err
 }
 
-// options returns the options that override the headers of the files.
+// options returns the options that override the files' headers.
 func (r *recorded) options() (o reading.Options, err error) {
 	if r.reading != "" {
 		o.Reading = new(history.Reading)

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, recorded on one machine and on two whose
-// clocks may be off. In most cases, 50 clients take turns at 10 locks; the number of clients varies in the other cases,
-// up to a hundred thousand. It reports the peak memory use of the process:
+// BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, recorded on one machine and on two with
+// clocks that may be off. In most cases, 50 clients take turns at 10 locks; in the others, the number of clients
+// varies, up to a hundred thousand. It reports the process's peak memory use:
 //
 //	go test ./cmd/fencepost -run ^$ -bench CheckMillion/json -benchtime 1x
 func BenchmarkCheckMillion(b *testing.B) {

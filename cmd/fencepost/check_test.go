@@ -52,7 +52,7 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"
 			got := is.Laws[law]
-			// The run's own explanation also says which faults were necessary. The command check cannot say this,
+			// The run's own explanation also says which faults were necessary. The check command cannot say this,
 			// because it cannot repeat the run.
 			if got.Outcome != f.Outcome || got.Cause != f.Cause || !strings.HasPrefix(f.Explanation, got.Explanation) {
 				t.Errorf("%s, %s: the run says %+v, its history %+v", name, law, f, got)
@@ -81,7 +81,7 @@ func historySchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// TestHistoriesKeepToTheirSchema validates lines of real histories against the schema. It also changes, adds and
+// TestHistoriesKeepToTheirSchema validates lines from real histories against the schema. It also changes, adds and
 // removes single keys. The schema and the reader must agree on whether such a line is valid.
 func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	s := historySchema(t)
@@ -163,7 +163,7 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	}
 }
 
-// timesInOrder checks that the times of a grant are in order: it was requested, then decided, and then returned to the
+// timesInOrder checks that a grant's times are in order: it was requested, then decided, and then returned to the
 // holder. A schema cannot express this.
 func timesInOrder(line string) bool {
 	var e struct{ Since, Granted, Time *int64 }
@@ -173,7 +173,7 @@ func timesInOrder(line string) bool {
 	return *e.Since <= *e.Granted && *e.Granted <= *e.Time
 }
 
-// TestTheSchemaNamesEveryKey checks that the schema names every key of a header and of an event.
+// TestTheSchemaNamesEveryKey checks that the schema names every key in headers and events.
 func TestTheSchemaNamesEveryKey(t *testing.T) {
 	var doc struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
@@ -212,13 +212,14 @@ func TestTheSchemaNamesEveryKey(t *testing.T) {
 	}
 }
 
-// The version of github.com/jepsen-io/knossos whose histories are judged, v0.3.15, and the git hash of its data folder.
+// The histories to judge come from github.com/jepsen-io/knossos v0.3.15. These are its commit, and the git hash of its
+// data folder.
 const (
 	knossosCommit = "9242b067e78fc414832ac6acab8af44ddb5e0d60"
 	knossosData   = "b97f77bc9fb8a935b512a541aff9f83fd006456d"
 )
 
-// knossos returns the path of the folder "data" of github.com/jepsen-io/knossos, which is not part of this project. If
+// knossos returns the path of the data folder in github.com/jepsen-io/knossos, which is not part of this project. If
 // the environment variable FENCEPOST_KNOSSOS does not name the folder, a full test fetches it.
 func knossos(t *testing.T) string {
 	t.Helper()
@@ -249,7 +250,7 @@ func knossos(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
-// published lists the flags for judging each kind of Knossos' data. They specify the type of object that was recorded,
+// published lists the flags for judging each kind of Knossos data. They specify the type of object that was recorded,
 // or its initial value.
 var published = map[string][]string{
 	"mutex":          {"--lock", "mutex"},
@@ -258,7 +259,7 @@ var published = map[string][]string{
 }
 
 // refuted lists, for each history that is not linearizable according to Knossos' own tests, the index of the first
-// offending operation and the text with which "fencepost check" reports it.
+// offending operation and the text that "fencepost check" reports for it.
 var refuted = map[string]struct {
 	at   int
 	says string
@@ -273,7 +274,7 @@ var refuted = map[string]struct {
 // TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, interpreting failed
 // releases strictly. Histories in folders named good must pass, and those in folders named bad must be reported as
 // violations. A history in which nothing took effect never passes, because nothing was judged. With -v, the test
-// reports the time and memory for each history.
+// reports the time and memory used for each history.
 func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 	seen := map[string]int{}
 	err := filepath.WalkDir(knossos(t), func(path string, d fs.DirEntry, err error) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// firstOf returns a function that offers the words as completions of the first argument.
+// firstOf returns a function that offers the words as completions for the first argument.
 func firstOf(words func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

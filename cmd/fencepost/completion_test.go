@@ -49,8 +49,8 @@ func TestEachShellHasItsScript(t *testing.T) {
 	}
 }
 
-// TestBashCompletes lets bash complete a line with the generated script. The test defines the functions of the package
-// bash-completion itself, because few machines have that package.
+// TestBashCompletes checks that bash completes a line with the generated script. The test defines the bash-completion
+// package's functions itself, because few machines have that package.
 func TestBashCompletes(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// The exit codes, as the README documents them.
+// The exit codes, as documented in the README.
 const (
 	exitExpected  = 0
 	exitOtherwise = 1

@@ -172,7 +172,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	return x.Spare()
 }
 
-// run performs the exploration. It saves findings as it finds them, and reports them at the end.
+// run performs the exploration. It saves findings as it goes along, and reports them at the end.
 func (x *explore) run() error {
 	ctx, stop := output.Interruptible()
 	defer stop()

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// The report of an exploration of a simple lock fits on one screen, which has fifty lines of eighty columns. The most
-// serious finding comes first.
+// TestExplorationsOfSimpleLocksFitAScreen checks that the exploration report on a simple lock fits on one screen with
+// fifty lines of eighty columns, and that the most serious finding comes first.
 func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
 	testkit.FullOnly(t)
 	for name, opening := range map[string]string{"kleppmann-gc-pause": "promised the lock at once",

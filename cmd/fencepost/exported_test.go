@@ -22,7 +22,7 @@ import (
 // "room" means package.
 var forUsers = []string{"checker/history", "checker/recorder", "scenarios/locktest"}
 
-// neededAlone lists, for each reason, the names that must be exported although no other package uses them.
+// neededAlone lists, by reason, the names that must be exported even though no other package uses them.
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
 	"users learn from it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
@@ -64,8 +64,8 @@ var neededAlone = map[string][]string{
 		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }
 
-// TestExportedNamesHaveUsers checks that a name used only by its own package is not exported. A name counts as used in
-// three cases: code of another package mentions it; it is part of something used, such as a type in a signature or a
+// TestExportedNamesHaveUsers checks that a name is not exported if only its own package uses it. A name counts as used
+// in three cases: code in another package mentions it; it is part of something used, such as a type in a signature or a
 // value of a type; or it is a method that an interface requires.
 func TestExportedNamesHaveUsers(t *testing.T) {
 	testkit.ThoroughOnly(t)
@@ -114,8 +114,8 @@ func readHouse(t *testing.T) *house {
 	set := all[0].set
 	var pkgs []*types.Package
 	h.place = func(name string) string { return set.Position(h.exported[name].Pos()).String() }
-	// In a nested module, the type checker does not find packages that are imported from outside this repository. Such
-	// errors do not matter.
+	// In a nested module, the type checker cannot find packages imported from outside this repository. These errors do
+	// not matter.
 	config := types.Config{Importer: importer.ForCompiler(set, "gc", exportData(t)), Error: func(error) {}}
 	for _, room := range slices.Sorted(maps.Keys(files)) {
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
@@ -127,7 +127,7 @@ func readHouse(t *testing.T) *house {
 		pkgs = append(pkgs, pkg)
 	}
 	seen := map[*types.Package]bool{}
-	// This loop must be the last one. Before all packages are checked, the types of packages that are only imported are
+	// This loop must come last. Until all packages have been checked, the types of packages that are only imported are
 	// incomplete.
 	for _, pkg := range pkgs {
 		h.askAll(pkg, seen)
@@ -165,8 +165,8 @@ func (h *house) note(o types.Object) {
 	}
 }
 
-// symbol returns the key of an object. It returns "" for an object from outside this repository, and for one that is
-// neither a method nor declared at package level.
+// symbol returns an object's key. It returns "" for an object from outside this repository, and for one that is neither
+// a method nor declared at package level.
 func symbol(o types.Object) string {
 	if o.Pkg() == nil || !strings.HasPrefix(o.Pkg().Path(), module) {
 		return ""
@@ -191,7 +191,7 @@ func symbol(o types.Object) string {
 
 func roomOf(o types.Object) string { return strings.TrimPrefix(o.Pkg().Path(), module) }
 
-// askAll records the interfaces of a package and of all packages that it imports, directly or indirectly.
+// askAll records the interfaces in a package and in all packages that it imports, directly or indirectly.
 func (h *house) askAll(pkg *types.Package, seen map[*types.Package]bool) {
 	if seen[pkg] {
 		return
@@ -224,7 +224,7 @@ func (h *house) isRequired(m *types.Func) bool {
 	return slices.ContainsFunc(h.asks[m.Name()], func(i *types.Interface) bool { return types.Implements(of, i) })
 }
 
-// enliven marks the exported names that are used, and the types that they consist of.
+// enliven marks as live the exported names that are used, and the types that they consist of.
 func (h *house) enliven() {
 	for name, o := range h.exported {
 		m, _ := o.(*types.Func)
@@ -255,7 +255,7 @@ func (h *house) liven(name string) {
 	h.parts(o.Type())
 }
 
-// parts marks the types of which a type consists, if they belong to this repository and other packages can see them.
+// parts marks the types that make up a type, if they belong to this repository and are visible to other packages.
 func (h *house) parts(of types.Type) {
 	switch of := of.(type) {
 	case *types.Alias:

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// foreign is a live run with a client of etcd or ZooKeeper, and its expected result.
+// foreign is a live run with an etcd or ZooKeeper client, and its expected result.
 type foreign struct {
 	worker, argument, scenario, servers string
 	want                                int
@@ -27,7 +27,7 @@ func (c *foreign) check(t testing.TB, command string) {
 	}
 }
 
-// TestClientsOfEtcdAndZooKeeper runs locks from libraries in two languages, on simulated and on real servers, while a
+// TestClientsOfEtcdAndZooKeeper checks locks from libraries in two languages, on simulated and real servers, while a
 // client is paused or cut off. A client that listens for the loss of its connection is safe when it is cut off.
 func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
 	testkit.FullOnly(t) // each run takes half a minute of real time
@@ -56,8 +56,8 @@ func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestFindingsInClientsOfEtcdAndZooKeeper shows violations that the libraries could have prevented, and events that the
-// libraries do not report.
+// TestFindingsInClientsOfEtcdAndZooKeeper checks violations that the libraries could have prevented, and events that
+// the libraries do not report.
 func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	testkit.FullOnly(t)
 	file := func(worker, name string) string { return filepath.Join(workers, worker, name) }
@@ -84,7 +84,7 @@ func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestThePrintedSamples shows how lock classes from published documentation really behave, with the libraries that they
+// TestThePrintedSamples shows how lock classes from published documentation really behave with the libraries they
 // import.
 func TestThePrintedSamples(t *testing.T) {
 	printed := filepath.Join(workers, "python-etcd3", "printed.yaml")
@@ -92,9 +92,9 @@ func TestThePrintedSamples(t *testing.T) {
 		// Setting the key succeeds, but nobody acquires the lock.
 		{"python-etcd3", "", printed, "simulated", exitUndecided, "AttributeError: header", "client-1 acquires"},
 		{"python-etcd3", "", printed, "etcd", exitUndecided, "AttributeError: header", "client-1 acquires"},
-		// All holders use the czxid of the folder as their token.
+		// All holders use the folder's czxid as their token.
 		{"kazoo", " default", "printed-zookeeper-lock", "simulated", exitExpected, "token repeated", ""},
-		// The session of a stopped client lasts longer than 10 s.
+		// A stopped client's session lasts longer than 10 s.
 		{"kazoo", "", "printed-zookeeper-lock", "simulated", exitOtherwise, "lease-exclusion holds",
 			"client-2 acquires"},
 		// The functions that the listener calls do not exist. kazoo prints the error and continues.

@@ -10,8 +10,8 @@ import (
 )
 
 // setGlobals lists, for each package, the functions that may change package variables. Most of them fill registries
-// while the program is initialized. The functions of locktest run in a process that is started for a single test. They
-// replace parts of the standard library that the code under test uses.
+// while the program is being initialized. The locktest functions run in a process that is started for a single test.
+// They replace parts of the standard library that the code under test uses.
 var setGlobals = map[string][]string{
 	"checker":            {"register"},
 	"checker/history":    {"RegisterService"},
@@ -24,7 +24,7 @@ var setGlobals = map[string][]string{
 }
 
 // TestNoFunctionChangesAGlobal checks that functions do not change package variables. Everything that a run depends on
-// is passed to it as an argument. A change to a variable would affect all other runs in the process unnoticed.
+// is passed to it as an argument. If a run changed a variable, it would silently affect all other runs in the process.
 func TestNoFunctionChangesAGlobal(t *testing.T) {
 	globals := map[string][]string{} // the package variables of each package
 	for _, s := range sources(t) {
@@ -61,7 +61,7 @@ func TestNoFunctionChangesAGlobal(t *testing.T) {
 	}
 }
 
-// changed lists the package variables that a function assigns to, in its own package and in others. A name that is
+// changed lists the package variables, in its own package and others, that a function assigns to. A name that is
 // declared anywhere in the function counts as local.
 func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
 	imported := map[string]bool{}
@@ -117,7 +117,7 @@ func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
 	return names
 }
 
-// variable returns the variable that an expression belongs to, and the name of the field, if any.
+// variable returns the variable that an expression belongs to, and the field name, if any.
 func variable(e ast.Expr) (of, field string) {
 	for {
 		switch x := e.(type) {

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// The list of commands fits a terminal of 80 columns.
+// The list of commands fits an 80-column terminal.
 func TestHelpFitsATerminal(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if n := len(c.Short); n > 80-len("  completion  ") {
@@ -16,8 +16,8 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestRootHelpNamesAllBackends checks that the first page of the help names every backend. It tells users whether their
-// kind of lock is supported.
+// TestRootHelpNamesAllBackends checks that the help's first page names every backend, so that users can see whether
+// their kind of lock is supported.
 func TestRootHelpNamesAllBackends(t *testing.T) {
 	long := strings.ToLower(newRoot().Long)
 	words := []string{"sentinel", "redlock", "replicas", "tair"}

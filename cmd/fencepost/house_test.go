@@ -21,18 +21,18 @@ import (
 
 const module = "github.com/fencepost-sim/fencepost/"
 
-// floors lists the layers of the repository, from bottom to top. A package may import only packages of its own layer
-// and of those below. In these tests, "room" means package.
+// floors lists the repository's layers, from bottom to top. A package may import only packages from its own layer and
+// lower ones. In these tests, "room" means package.
 var floors = []string{"checker", "sim", "nemesis", "reports", "scenarios", "cmd"}
 
-// goWorkers is the folder of the client programs for live runs. Two of these programs are modules in Go.
+// goWorkers is the folder with the client programs for live runs. Two of these programs are Go modules.
 const goWorkers = "scenarios/live/workers"
 
 // campaigns is the program that distributes searches over several machines.
 const campaigns = "cmd/fencepost-campaign"
 
 // nested lists the modules inside this one. They contain code with dependencies that users should not have to compile:
-// tests, the workers in Go, and the program for campaigns. No package of the main module imports them.
+// tests, the Go workers, and the campaign program. No package in the main module imports them.
 var nested = []string{campaigns, "reports/browser", goWorkers + "/client-go", goWorkers + "/redsync",
 	"scenarios/locktest/ensembles", "scenarios/locktest/kubernetes", "scenarios/locktest/libraries"}
 
@@ -40,7 +40,7 @@ func isNested(room string) bool {
 	return slices.ContainsFunc(nested, func(module string) bool { return within(module, room) })
 }
 
-// within reports whether the second package equals the first or is inside it.
+// within reports whether room is the package outer or a package inside it.
 func within(outer, room string) bool { return room == outer || strings.HasPrefix(room, outer+"/") }
 
 func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
@@ -73,13 +73,13 @@ func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
 	}
 }
 
-// testsOnly lists the packages of this module that only tests may import.
+// testsOnly lists those of this module's packages that only tests may import.
 var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
 	"scenarios/claims", "scenarios/locktest/homemade", "scenarios/locktest/matrixtest",
 	"scenarios/single/singletest"}
 
-// TestRoomsImportOnlyWhatStandsBelow checks that no package imports one of a higher layer. It also checks that only
-// tests import the packages in testsOnly. For example, checker/slow is slow, and checker/testkit has a flag and an init
+// TestRoomsImportOnlyWhatStandsBelow checks that no package imports one from a higher layer. It also checks that only
+// tests import the packages in testsOnly: for example, checker/slow is slow, and checker/testkit has a flag and an init
 // function that are only for tests.
 func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	floor := func(room string) int {
@@ -101,8 +101,8 @@ func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 }
 
 // TestOneFlagAndOneSize checks that only package testkit reads the flag that rewrites golden files and the variable
-// that selects a full run. Both then mean the same everywhere. Nested modules are exempt: they import nothing from this
-// module and read the variable themselves.
+// that selects a full run, so that they mean the same everywhere. Nested modules are exempt: they do not import
+// anything from this module and read the variable themselves.
 func TestOneFlagAndOneSize(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.room == "checker/testkit" || isNested(s.room) {
@@ -134,7 +134,7 @@ func TestOneFlagAndOneSize(t *testing.T) {
 // that all input is parsed in the same way.
 var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
 
-// parsesDurations lists the files that parse durations as a server does: Consul's API takes Go durations.
+// parsesDurations lists the files that parse durations the way a server does: Consul's API takes Go durations.
 var parsesDurations = []string{"sim/consul/call.go"}
 
 func TestWhatIsReadInOnePlace(t *testing.T) {
@@ -167,12 +167,12 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 }
 
 // onHost lists the packages that may use the host's files, clock and processes. The packages in their subfolders may do
-// so, too.
+// so too.
 var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit", "cmd", "reports", "sim/bubble",
 	"sim/traced", "scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest",
 	"scenarios/remote", "scenarios/temporary"}
 
-// simulated reports whether a package must not use the host's files, clock and processes.
+// simulated reports whether a package must not use the host's files, clock or processes.
 func simulated(room string) bool {
 	return !slices.ContainsFunc(onHost, func(host string) bool {
 		return room == host || strings.HasPrefix(room, host+"/")
@@ -190,7 +190,7 @@ type source struct {
 	set  *token.FileSet
 }
 
-// sources returns every Go file of the repository. The files are parsed once and shared by all tests, which do not
+// sources returns every Go file in the repository. The files are parsed once and shared by all tests, which do not
 // change them.
 func sources(t *testing.T) []source {
 	t.Helper()
@@ -271,8 +271,8 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 // writesFiles is the only package that may change the user's files.
 const writesFiles = "checker/safefile"
 
-// writesPrivately lists the files that write files for the servers and clients of live runs, and for the go command.
-// They write only in folders that were created for this purpose and that no other user can enter.
+// writesPrivately lists the files with code that writes files for the servers and clients in live runs, and for the go
+// command. It writes only to folders that were created for this purpose and that no other user can enter.
 var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/live/fleet/fleet.go",
 	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
 	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
@@ -282,27 +282,27 @@ var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/
 // makesFolders is the package that creates temporary folders, and removes those left behind by killed processes.
 const makesFolders = "scenarios/temporary"
 
-// becomesCampaign is the file that replaces this process with the program for campaigns.
+// becomesCampaign is the file that replaces this process with the campaign program.
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
 // underTests lists the packages that start processes and are called by users' tests.
 var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
-// inRealTime reports whether a package belongs to live runs, which start programs, listen on ports for them, and write
+// inRealTime reports whether a package is for live runs, which start programs, listen on ports for them, and write
 // files for them.
 func inRealTime(room string) bool {
 	return room == "scenarios/live" || strings.HasPrefix(room, "scenarios/live/")
 }
 
-// callsSystem lists the files that call the operating system directly: to get the size of the terminal, to measure the
-// processor time, to return the errors that a real connection returns, and to start a traced process.
+// callsSystem lists the files that call the operating system directly: to get the terminal size, to measure processor
+// time, to return the same errors as a real connection, and to start a traced process.
 var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix.go", "sim/bubble/conn.go",
 	"sim/traced/process.go"}
 
-// TestOnlyOneRoomWritesFiles checks that only one package writes files. Code that opens a file for writing by itself
-// would not handle a symbolic link in its place, or a program that is killed while it writes. Packages that start
-// programs may also create temporary folders. The package comment of the program for campaigns describes the files that
-// this program writes.
+// TestOnlyOneRoomWritesFiles checks that only one package writes files. Code that opens a file for writing on its own
+// would not handle a symbolic link with the same name, or a program that is killed while it is writing. Packages that
+// start programs may also create temporary folders. The campaign program's package comment describes the files that it
+// writes.
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "Executable", "File",
 		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt", "Signal", "Hostname", "Getpid",
@@ -358,8 +358,8 @@ func ofPackage(n ast.Node) (pkg, name string) {
 var prints = []string{"cmd/fencepost/check.go", "cmd/output/frame.go", "cmd/fencepost/init.go",
 	"cmd/fencepost/play.go", "cmd/fencepost/show.go"}
 
-// TestResultsAreEmittedInOnePlace checks that no command prints its result by itself. Such a command could lack one of
-// the formats that users can ask for.
+// TestResultsAreEmittedInOnePlace checks that commands do not print their results on their own. Otherwise they might
+// not support all formats that users can ask for.
 func TestResultsAreEmittedInOnePlace(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
@@ -385,8 +385,8 @@ func TestResultsAreEmittedInOnePlace(t *testing.T) {
 // laysOut is the only package that measures the width of text on a terminal, in order to wrap and clip it.
 const laysOut = "reports/text"
 
-// TestOneRoomMeasuresText checks that no package except laysOut measures text. A layout that counts characters is wrong
-// for scripts whose characters are two cells wide.
+// TestOneRoomMeasuresText checks that only laysOut measures text. A layout that counts characters is wrong for scripts
+// with characters that are two cells wide.
 func TestOneRoomMeasuresText(t *testing.T) {
 	seen := false
 	for _, s := range sources(t) {
@@ -558,8 +558,8 @@ func TestOnlyWideIntegers(t *testing.T) {
 	}
 }
 
-// TestNoFusedArithmetic compiles for a platform with fused multiply-add. It checks that code that draws or counts does
-// not use this instruction, so that the same run gives the same page everywhere.
+// TestNoFusedArithmetic compiles for a platform with fused multiply-add instructions. It checks that code that draws or
+// counts does not use them, so that the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it compiles for another platform")

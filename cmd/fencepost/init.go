@@ -64,7 +64,7 @@ func lockNames() (names []string) {
 	return names
 }
 
-// lockList lists the protocols, and then the kinds of locks that are protocols with certain settings.
+// lockList lists the protocols, followed by the kinds of locks that are protocols with certain settings.
 func lockList() string {
 	var b strings.Builder
 	for _, k := range scenarios.Kinds() {

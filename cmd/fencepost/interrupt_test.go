@@ -25,13 +25,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// instantOfSignal is the environment variable that sets the instant at which the program under test receives a signal;
-// 0 means never.
+// instantOfSignal is the environment variable for the instant at which the program under test receives a signal; 0
+// means never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
 // interruptedMain runs the program and sends it SIGTERM at one instant. In these tests, an instant is any moment at
-// which the program checks whether to stop or reports progress. The program continues after the signal has arrived. At
-// the end, interruptedMain prints the number of instants.
+// which the program checks whether to stop or reports progress. The program keeps running after the signal has arrived.
+// At the end, interruptedMain prints the number of instants.
 func interruptedMain() {
 	at, err := strconv.ParseInt(os.Getenv(instantOfSignal), 10, 64)
 	if err != nil {
@@ -63,7 +63,7 @@ func interruptedMain() {
 	os.Exit(code)
 }
 
-// asked is a context that calls the function instant whenever its Err method is called.
+// asked is a context that calls instant whenever its Err method is called.
 type asked struct {
 	context.Context
 	instant func()
@@ -128,7 +128,7 @@ func list(v any) []any {
 	return l
 }
 
-// anyOf reports whether match returns true for at least one element of a list.
+// anyOf reports whether match returns true for any element of a list.
 func anyOf(v any, match func(map[string]any) bool) bool {
 	for _, e := range list(v) {
 		if match(object(e)) {
@@ -138,8 +138,8 @@ func anyOf(v any, match func(map[string]any) bool) bool {
 	return false
 }
 
-// longCommands lists the commands that can be interrupted. Each has its arguments, and functions that check its JSON
-// after exit code 1 and after exit code 0.
+// longCommands lists the commands that can be interrupted, each with its arguments, and with functions that check its
+// JSON after exit code 1 and after exit code 0.
 var longCommands = []struct {
 	name     string
 	args     []string
@@ -213,7 +213,7 @@ func brokenPromise(d map[string]any) bool {
 
 func allSeeds(d map[string]any) bool { return number(d["runs"]) == number(d["seeds"]) }
 
-// reportsWhatTheRecordHolds compares the report of an exploration with the saved record from which it can be resumed.
+// reportsWhatTheRecordHolds compares an exploration's report with the saved record from which it can be resumed.
 func reportsWhatTheRecordHolds(t *testing.T, r *outcome) {
 	e, err := task.ReadResult(filepath.Join(r.dir, "out"), task.ExplorationFile)
 	if err != nil {
@@ -325,8 +325,8 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 			t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
 		}
 		rows = list(r.doc["rows"])
-		// On a busy host, the real run of the first scenario can differ from its simulated run. The scenario is then
-		// run again, and the signal interrupts that second run.
+		// On a busy host, the first scenario's real run can differ from its simulated run. The scenario is then run
+		// again, and the signal interrupts that second run.
 		if len(rows) > 0 && object(rows[0])["agrees"] == true {
 			break
 		}
@@ -354,8 +354,8 @@ func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	}
 }
 
-// someInstants returns some of n instants: the first few, then others at growing distances, and the last two. Unless
-// the test is full, it returns only one in the middle.
+// someInstants returns some of n instants: the first few, then others further and further apart, and the last two.
+// Unless this is a full test, it returns only one in the middle.
 func someInstants(n int) (all []int) {
 	if !testkit.Full() {
 		return []int{n/2 + 1}
@@ -387,7 +387,7 @@ func TestTextSaysThatItWasInterrupted(t *testing.T) {
 }
 
 // TestInterruptedExplorationGoesOn interrupts an exploration at one instant (see interruptedMain), or at many in a full
-// test, and resumes it. The result must equal that of an exploration that was never interrupted.
+// test, and resumes it. The result must equal that of an uninterrupted exploration.
 func TestInterruptedExplorationGoesOn(t *testing.T) {
 	t.Parallel()
 	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}
@@ -426,8 +426,8 @@ func folder(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestSignalsReachTheProgram builds the program, runs it until its record contains a finding, and then sends a signal
-// to it.
+// TestSignalsReachTheProgram builds the program, runs it until its record contains a finding, and then sends it a
+// signal.
 func TestSignalsReachTheProgram(t *testing.T) {
 	testkit.FullOnly(t) // the test builds the program
 	dir := t.TempDir()
@@ -469,8 +469,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestAReaderThatHasLeft closes the reading end of the command's output early, as head does. The command must
-// nevertheless complete its work without printing an error, and exit with the code of its result.
+// TestAReaderThatHasLeft closes the reading end of the command's output early, as head does. The command must still
+// complete its work without printing an error, and exit with the code for its result.
 func TestAReaderThatHasLeft(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -519,7 +519,7 @@ func TestAReaderThatHasLeft(t *testing.T) {
 	}
 }
 
-// TestLargestCounts asks each long command for as many runs as possible, and interrupts it after some runs. Commands
+// TestLargestCounts asks each long command for as many runs as possible, and interrupts it after some of them. Commands
 // that prepare hundreds of runs before the first one ends are tested only in a full run (see testkit.Full).
 func TestLargestCounts(t *testing.T) {
 	const most = "9223372036854775807"

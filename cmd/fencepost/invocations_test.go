@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// An invocation is a go test command that a document, a script or a comment shows.
+// An invocation is a go test command in a document, script or comment.
 type invocation struct {
 	text string
-	// packages relative to the top of the repository, such as checker/linear, or sim/... for sim and all packages
-	// inside it; if empty, any package
+	// packages relative to the repository's root, such as checker/linear, or sim/... for sim and all packages inside
+	// it; if empty, any package
 	packages []string
 	patterns []string // the patterns of tests, benchmarks and fuzz tests that it selects or skips
 }
@@ -29,9 +29,9 @@ var (
 	testShown     = regexp.MustCompile(`(?m)^ *func (Test\w+)\(`)
 )
 
-// invocations returns the go test commands in the text of a file. file is the file's path in the repository. A command
-// that selects tests but names no package runs the tests of the file's folder and of all folders below. The commands in
-// a folder "findings" are meant for the folder above it.
+// invocations returns the go test commands in a file's text. file is the file's path in the repository. A command that
+// selects tests but does not name a package runs the tests in the file's folder and all folders below it. Commands in a
+// "findings" folder are meant for the folder above it.
 func invocations(file, text string) (all []invocation) {
 	text = strings.NewReplacer("\\\n", " ", `\|`, "|").Replace(text)
 	for _, at := range goTest.FindAllStringSubmatchIndex(text, -1) {
@@ -56,9 +56,9 @@ func invocations(file, text string) (all []invocation) {
 	return all
 }
 
-// folderOf returns the folder in which a command runs. before is the text of the file before the command. If the line
-// contains cd before the command, this is the folder named there. Otherwise, if the command is in a file of a nested
-// module, it is the folder of that module.
+// folderOf returns the folder in which a command runs. before is the file's text before the command. If there is a cd
+// before the command on the same line, this is the folder named there. Otherwise, if the command is in a nested
+// module's file, it is that module's folder.
 func folderOf(file, before string) string {
 	line := before[strings.LastIndex(before, "\n")+1:]
 	if gone := changesFolder.FindAllStringSubmatch(line, -1); gone != nil {
@@ -72,8 +72,7 @@ func folderOf(file, before string) string {
 	return ""
 }
 
-// testsIn returns all tests in the packages that match an argument of go test. tests contains the tests of each
-// package.
+// testsIn returns all tests in the packages that match a go test argument. tests contains each package's tests.
 func testsIn(argument string, tests map[string][]string) (names []string) {
 	below, all := strings.CutSuffix(argument, "...")
 	for room, of := range tests {
@@ -85,7 +84,8 @@ func testsIn(argument string, tests map[string][]string) (names []string) {
 }
 
 // TestCommandsNameWhatThereIs reads documents, scripts, workflows and the commands in comments, and checks that the
-// packages, tests and variables that they name exist. A command with a wrong name would run nothing, and pass.
+// packages, tests and variables that they name exist. A command with a wrong name would not run anything, and would
+// pass.
 func TestCommandsNameWhatThereIs(t *testing.T) {
 	tests, literals := map[string][]string{}, map[string]bool{}
 	called, words := []invocation{}, map[string]string{} // words in documents and scripts, with the file that has them
@@ -139,7 +139,7 @@ func TestCommandsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// problems returns the packages without tests, and the patterns that select no test.
+// problems returns the packages without tests, and the patterns that do not select a test.
 func (i *invocation) problems(t *testing.T, tests map[string][]string) (list []string) {
 	var all []string
 	for _, argument := range i.packages {
@@ -166,7 +166,7 @@ func (i *invocation) problems(t *testing.T, tests map[string][]string) (list []s
 	return list
 }
 
-// commandFiles lists the documents, scripts and workflows of the repository, as paths relative to its root.
+// commandFiles lists the repository's documents, scripts and workflows, as paths relative to its root.
 func commandFiles(t *testing.T) (files []string) {
 	t.Helper()
 	for _, pattern := range []string{".ci/*", ".github/workflows/*"} {

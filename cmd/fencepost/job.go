@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// job is one invocation of "fencepost run" or "fencepost replay", or of "fencepost merge" with results of "fencepost
+// job is one invocation of "fencepost run" or "fencepost replay", or of "fencepost merge" on the results of "fencepost
 // run".
 type job struct {
 	output.Frame
@@ -81,7 +81,7 @@ func (j *job) describe(r scenarios.Result, judged format.Judgment) (*single.Run,
 	return run, nil
 }
 
-// repeat returns a command that shows the run again, with the options of this invocation.
+// repeat returns a command that shows the run again, with this invocation's options.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
 		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(j.planPath(seed)), j.guest.With())
@@ -130,7 +130,7 @@ func (j *job) conclude(runs *search.Result) error {
 	return j.Emit(d, standing)
 }
 
-// summary returns the report of the runs. It repeats the runs worth showing, because a runner's history is valid only
+// summary returns the report on the runs. It repeats the runs worth showing, because a runner's history is valid only
 // until its next run.
 func (j *job) summary(runs *search.Result) (*search.RunsReport, error) {
 	s := j.scenario

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// jsonCalls lists invocations of every command that has --json. Together, the invocations of a command print every part
-// of its document.
+// jsonCalls lists invocations of every command that has --json. Together, a command's invocations print every part of
+// its document.
 var jsonCalls = map[string][][]string{
 	"run": {
 		{"run", "kleppmann-gc-pause"}, {"run", "minority-down"}, {"run", "fenced-everysec", "--seeds", "3"},
@@ -76,7 +76,7 @@ var jsonCalls = map[string][][]string{
 	"version": {{"version"}},
 }
 
-// jsonFiles contains the scenarios that these calls use.
+// jsonFiles contains the scenarios that jsonCalls uses.
 var jsonFiles = map[string]string{
 	"violated.yaml": `name: violated
 servers: {redis: 1}
@@ -120,11 +120,11 @@ func isCostly(call []string) bool {
 	})
 }
 
-// runsHere reports whether a call works on this system. Runs in real time need Linux.
+// runsHere reports whether a call works on this system. Real-time runs need Linux.
 func runsHere(call []string) bool { return call[0] != "live" || runtime.GOOS == "linux" }
 
-// TestEveryCommandKeepsToTheSchema calls all commands that print JSON. It validates the documents that they print, and
-// those in their output folders, against the one schema.
+// TestEveryCommandKeepsToTheSchema checks all commands that print JSON. It validates the documents that they print, and
+// those in their output folders, against a single schema.
 func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 	check := validator(t)
 	t.Chdir(t.TempDir())
@@ -193,8 +193,8 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// validator returns a function that validates a document against the schema and returns the name of the command in the
-// document.
+// validator returns a function that validates a document against the schema and returns the name of the document's
+// command.
 func validator(t *testing.T) func(what string, text []byte) string {
 	s := compiled(t)
 	return func(what string, text []byte) string {
@@ -212,8 +212,8 @@ func validator(t *testing.T) func(what string, text []byte) string {
 	}
 }
 
-// TestTheSchemaIsWrittenDown compares the schema with a golden file. The diff then shows what a change means for
-// programs that read the JSON.
+// TestTheSchemaIsWrittenDown checks the schema against a golden file. The diff shows what a change means for programs
+// that read the JSON.
 func TestTheSchemaIsWrittenDown(t *testing.T) {
 	text, err := document.Schema(described)
 	if err != nil {
@@ -222,7 +222,7 @@ func TestTheSchemaIsWrittenDown(t *testing.T) {
 	testkit.Golden(t, filepath.Join("testdata", "schema.json"), string(text))
 }
 
-// The schema must reject documents that no command may print.
+// TestTheSchemaRefusesWrongDocuments checks that the schema rejects documents that no command may print.
 func TestTheSchemaRefusesWrongDocuments(t *testing.T) {
 	var out, problems bytes.Buffer
 	t.Chdir(t.TempDir())

@@ -66,9 +66,9 @@ var junitSchema = map[string]junitElement{
 	"failure": note, "error": note, "skipped": note, "system-out": {text: true}, "system-err": {text: true},
 }
 
-// checkJUnit returns an error if a report does not conform to the schema, or to what Jenkins, GitLab and Ant assume:
-// the totals of a suite are the sums over its cases, each case has at most one result and a decimal time, and skipped
-// cases took no time.
+// checkJUnit returns an error if a report does not conform to the schema, or to what Jenkins, GitLab and Ant assume: a
+// suite's totals are the sums over its cases, each case has at most one result and a decimal time, and skipped cases
+// took no time.
 func checkJUnit(text []byte) error {
 	var open []string
 	results, counts := 0, map[string]int{}

@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// TestAKilledSearchLeavesNothing kills "fencepost explore" at random instants, while it starts programs, runs them,
-// kills some of them as a fault, and shrinks plans. Afterward, its clients and the processes that they started must be
-// gone, and the folder for temporary files must be empty. In a full run (see testkit.Full) the test kills the command
-// 100 times.
+// TestAKilledSearchLeavesNothing kills "fencepost explore" at random instants, while it is starting programs, running
+// them, killing some of them as a fault, and shrinking plans. Afterward, its clients and the processes that they
+// started must be gone, and the temporary folder must be empty. In a full run (see testkit.Full), the test kills the
+// command 100 times.
 func TestAKilledSearchLeavesNothing(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
@@ -69,7 +69,7 @@ func TestAKilledSearchLeavesNothing(t *testing.T) {
 	}
 }
 
-// marked lists the command lines of all processes that have the given mark in their environment.
+// marked lists the command lines of all processes with the given mark in their environment.
 func marked(mark string) (found []string) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range paths {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// leaks matches terms of Go and its libraries that mean nothing to a user.
+// leaks matches terms from Go and its libraries that mean nothing to a user.
 var leaks = regexp.MustCompile(
 	`strconv|yaml:|json:|csv:|%!|reflect|goroutine|invalid argument|invalid syntax|parse error|Go (struct|value)|\b(main|scenarios|search|nemesis|pflag|cobra|ast)\.[A-Z]`,
 )
@@ -29,7 +29,8 @@ func refused(t *testing.T, args ...string) string {
 	return problems.String()
 }
 
-// For every flag whose value is not plain text, the error message for a wrong value says which values the flag takes.
+// TestEveryFlagSaysWhatItTakes checks that the error message for a wrong value says which values the flag takes. It
+// skips flags whose value is plain text.
 func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0
@@ -55,7 +56,8 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	}
 }
 
-// Files that are damaged, of another kind or of another version are rejected with a plain error message.
+// TestWrongFilesAreToldInPlainWords checks that files are rejected with a plain error message if they are damaged, or
+// have a different type or version.
 func TestWrongFilesAreToldInPlainWords(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, text := range []string{"", "{", "[]", "{}", "null", `{"sum": 1}`, `{"sum": "x", "held": {}}`, `"\u001b"`,

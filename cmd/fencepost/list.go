@@ -26,7 +26,7 @@ type listedSection struct {
 	scenarios []*scenarios.Scenario
 }
 
-// document returns a document with a block for each section.
+// document returns a document with one block per section.
 func (l listing) document() *document.Document {
 	d := &document.Document{Data: l.data()}
 	for _, section := range l {
@@ -88,7 +88,7 @@ type listedJSON struct {
 	Metrics map[string]string            `json:"metrics"` // the bound of each metric, as the scenario writes it
 }
 
-// expectedJSON is the expected outcome of a law. The cause is empty unless the scenario names one.
+// expectedJSON is the expected outcome for a law. The cause is empty unless the scenario names one.
 type expectedJSON struct {
 	Outcome string `json:"outcome"`
 	Cause   string `json:"cause"`
@@ -140,8 +140,8 @@ name.`,
 	return c
 }
 
-// sectionsLike returns the scenarios of the catalog that match the pattern, grouped by section. If there is no pattern,
-// it returns all scenarios. If nothing matches, it returns an error.
+// sectionsLike returns the catalog's scenarios that match the pattern, grouped by section. If there is no pattern, it
+// returns all scenarios. If nothing matches, it returns an error.
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil {
@@ -172,7 +172,7 @@ func sectionsLike(patterns []string) (list listing, err error) {
 	return list, nil
 }
 
-// searched lists the words that can be suggested for a misspelled pattern: the names of scenarios, and all words that
+// searched lists the words that can be suggested for a misspelled pattern: scenario names, and all words that
 // "fencepost list" searches.
 func searched() []string {
 	words := scenarios.Names()
@@ -195,7 +195,7 @@ func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }
 
-// matches reports whether a scenario matches a pattern, which is in lower case.
+// matches reports whether a scenario matches a pattern, which must be in lower case.
 func matches(pattern, section string, s *scenarios.Scenario) bool {
 	if strings.ContainsAny(pattern, "*?[") {
 		match, err := path.Match(pattern, s.Name)

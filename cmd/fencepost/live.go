@@ -28,7 +28,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// liveJob is one invocation of the command "fencepost live".
+// liveJob is one invocation of the "fencepost live" command.
 type liveJob struct {
 	output.Frame
 	scenario *scenarios.Scenario
@@ -106,7 +106,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf sets j.plan to the plan of the scenario or of the plan file. seeded reports whether the user gave a seed.
+// planOf sets j.plan to the scenario's plan or the plan file's plan. seeded reports whether the user gave a seed.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {
@@ -120,7 +120,7 @@ func (j *liveJob) planOf(seeded bool) (err error) {
 	return err
 }
 
-// liveClient is the command with which live runs start Fencepost's own clients.
+// liveClient is the command that live runs use to start Fencepost's own clients.
 const liveClient = "live-client"
 
 func newLiveClient() *cobra.Command {
@@ -188,7 +188,7 @@ func (j *liveJob) run() error {
 	return j.Emit(report, judgment.Standing())
 }
 
-// keep writes the inputs of the run, its history, and the output of the clients.
+// keep writes the run's inputs, its history, and the clients' output.
 func (j *liveJob) keep(r *live.Result) {
 	for _, file := range task.Inputs(j.scenario, j.plan, task.Repetition{Options: j.repeatFlags()}) {
 		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
@@ -199,8 +199,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged returns the error with which the command ends if the run could not be judged for reasons unrelated to the
-// lock. It first writes the history.
+// unjudged returns the error to end the command with if the run could not be judged for reasons unrelated to the lock.
+// It first writes the history.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -209,8 +209,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess weakens the judgment of a run that ended before its work was done. The run becomes undecided. Of its
-// mismatches, only violations of laws remain, because they did occur.
+// decideLess weakens the judgment of a run that ended before its work was done. The run becomes undecided. The only
+// mismatches that remain are law violations, because they did occur.
 func decideLess(j *format.Judgment) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
@@ -218,7 +218,7 @@ func decideLess(j *format.Judgment) {
 	})
 }
 
-// options returns the options that all runs of this invocation share.
+// options returns the options that all of this invocation's runs share.
 func (j *liveJob) options() (live.Options, error) {
 	self, err := os.Executable()
 	return live.Options{Command: j.client, Host: j.listen, Patience: live.Patience,
@@ -226,8 +226,8 @@ func (j *liveJob) options() (live.Options, error) {
 }
 
 // agree runs scenarios both in simulation and live, and compares the verdicts. If none are given, it runs all scenarios
-// that the servers support. Unless the user has chosen the servers, the live runs use real servers of the kind that
-// each scenario needs.
+// that the servers support. Unless the user chose the servers, the live runs use the kind of real servers that each
+// scenario needs.
 func (j *liveJob) agree(given []string) error {
 	agreement := &agree.Agreement{Servers: "real servers", Repeat: output.Program() + " live --agree"}
 	choose := servers.Started
@@ -277,8 +277,7 @@ func (j *liveJob) repeat() string {
 		output.Word(j.Out+"/"+search.PlanFile), j.repeatFlags())
 }
 
-// repeatFlags returns the flags for the servers and clients of this invocation, as they appear in a command that
-// repeats the run.
+// repeatFlags returns this invocation's server and client flags, as they appear in a command that repeats the run.
 func (j *liveJob) repeatFlags() (options string) {
 	if j.servers != servers.Simulated {
 		options += " --servers " + output.Word(j.servers)

@@ -23,8 +23,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run does the work of main, so that tests can call it. It writes results to stdout and errors to stderr, and returns
-// the exit code.
+// run does main's work, so that tests can call it. It writes results to stdout and errors to stderr, and returns the
+// exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	out, problems := output.ForPeople(stdout), output.ForPeople(stderr)
 	args = withLongRun(args)

@@ -40,7 +40,7 @@ that are in no folder; explore --resume runs these. No seed may be in two folder
 	return c
 }
 
-// merge is one invocation of the command "fencepost merge".
+// merge is one invocation of the "fencepost merge" command.
 type merge struct {
 	output.Frame
 	dirs []string

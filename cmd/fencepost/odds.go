@@ -64,7 +64,7 @@ the 99 % interval.`,
 	return c
 }
 
-// checkOdds parses the chance, and returns an error if the odds cannot be measured for these options.
+// checkOdds parses the chance, and returns an error if the odds cannot be measured with these options.
 func checkOdds(o *compare.Odds, chance string) (err error) {
 	if o.Chance, err = parseChance(chance); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// The report of each scenario in the catalog begins with one sentence that says what happened, and with the purpose
-// of the scenario. The picture comes after them. No part of the report is wider than a terminal of 80 columns.
+// Each catalog scenario's report begins with one sentence that says what happened, and with the scenario's purpose. The
+// picture follows. No part of the report is wider than an 80-column terminal.
 func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 	for i, name := range scenarios.Names() {
 		if i%testkit.Size(4, 1, 1) > 0 {

@@ -14,7 +14,7 @@ import (
 
 // TestAForeignFileIsNoticedBeforeTheWork runs commands that write to a folder. For each file that a command writes, it
 // runs the command again with another folder, which contains a foreign file with the same name. The command must refuse
-// this folder before it begins to work: it must print nothing and write nothing.
+// this folder before it starts to work, without printing or writing anything.
 func TestAForeignFileIsNoticedBeforeTheWork(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range jsonFiles {

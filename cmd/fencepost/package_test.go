@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// lockPackage is a package that contains tests of a lock written in Go.
+// lockPackage is a package that contains tests for a lock written in Go.
 const lockPackage = "../../scenarios/locktest"
 
 func TestAPackagesTestIsAScenario(t *testing.T) {

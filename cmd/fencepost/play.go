@@ -104,7 +104,7 @@ func (j *playJob) write(ctx context.Context, start play.State, out io.Writer) er
 	return j.Files.Finish()
 }
 
-// start returns the initial state of the page.
+// start returns the page's initial state.
 func (j *playJob) start() (play.State, error) {
 	s, err := task.Open(j.target)
 	if err == nil {

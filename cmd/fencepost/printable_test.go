@@ -20,10 +20,10 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/task"
 )
 
-// hostile lists strings that a terminal would interpret as commands, or would show in another order.
+// hostile lists strings that a terminal would interpret as commands, or show in a different order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2028", "a\rb", "\x07", "a\nb", "\x1b]0;x\x07"}
 
-// checkClean checks that a command rejects its input with a message that a terminal can show safely.
+// checkClean checks that a command rejects its input with a message that is safe to show on a terminal.
 func checkClean(t *testing.T, what string, args ...string) string {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -40,7 +40,8 @@ func checkClean(t *testing.T, what string, args ...string) string {
 	return problems.String()
 }
 
-// TestNoArgumentHasControlCharacters passes malicious strings to every command and to each of its flags.
+// TestNoArgumentHasControlCharacters checks that malicious strings are rejected safely as arguments and flag values of
+// every command.
 func TestNoArgumentHasControlCharacters(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0
@@ -64,7 +65,8 @@ func TestNoArgumentHasControlCharacters(t *testing.T) {
 
 func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) { c.LocalFlags().VisitAll(visit) }
 
-// TestNoEscapeOfAPlanIsPrinted puts malicious strings into each line of a plan, and into environment variables.
+// TestNoEscapeOfAPlanIsPrinted checks that no malicious string is printed from any line of a plan, or from environment
+// variables.
 func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lines := []string{"# a plan", "scenario kleppmann-gc-pause", "seed 1", "pause client-1 for 15s after acquired",
@@ -103,8 +105,8 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNoEscapeOfARecordIsPrinted puts a malicious string into each string of a record, and corrects the record's
-// checksum.
+// TestNoEscapeOfARecordIsPrinted checks that no malicious string from a record is printed. It puts one into each of the
+// record's strings and corrects the checksum.
 func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range interruptedFiles {
@@ -156,9 +158,9 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNothingHiddenReachesAPage puts malicious strings into every name and value of a recorded history. The strings
-// must not appear unescaped in the page, in porcupine's views next to it or in the printed text, and their markup must
-// have no effect.
+// TestNothingHiddenReachesAPage checks malicious strings in every name and value of a recorded history. They must not
+// appear unescaped in the page, in porcupine's views next to it or in the printed text, and their markup must have no
+// effect.
 func TestNothingHiddenReachesAPage(t *testing.T) {
 	dir := t.TempDir()
 	for i, bad := range append(hostile, "\u200b", "\ufeff", "\u2066", "\u200f", "<script>x</script>",
@@ -223,7 +225,8 @@ func TestNothingHiddenReachesAPage(t *testing.T) {
 	}
 }
 
-// TestTwoDoNotResumeOneExploration locks a folder, as another process would, and tries to resume the exploration in it.
+// TestTwoDoNotResumeOneExploration checks that an exploration cannot be resumed while its folder is locked, as it would
+// be by another process.
 func TestTwoDoNotResumeOneExploration(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("promised.yaml", []byte(interruptedFiles["promised.yaml"]), 0o666); err != nil {

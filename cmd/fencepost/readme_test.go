@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// blocks lists the blocks of program output in the documents: the file, the name of the marks around the block, and the
-// content between them. Blocks that take long to produce are checked only in a full run (see testkit.Full).
+// blocks lists the program output blocks in the documents: the file, the name of the marks around the block, and the
+// content between them. Blocks that take a long time to produce are checked only in a full run (see testkit.Full).
 var blocks = []struct {
 	file, mark string
 	full       bool
@@ -65,7 +65,7 @@ func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	}
 }
 
-// TestTheReadmeIsShort limits the length of the README, because its readers have an hour at most.
+// TestTheReadmeIsShort limits the README's length, because its readers have an hour at most.
 func TestTheReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -108,7 +108,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// markdownFiles returns the Markdown files of the project.
+// markdownFiles returns the project's Markdown files.
 func markdownFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
@@ -130,8 +130,8 @@ func markdownFiles(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestEveryPageOpensWithWhatItsReaderCanDo checks the first paragraph of each page, before any table or code. The
-// paragraph must say what users can do or know after reading the page.
+// TestEveryPageOpensWithWhatItsReaderCanDo checks each page's first paragraph, before any table or code. It must say
+// what users can do or know after reading the page.
 func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 	for _, path := range markdownFiles(t) {
 		if filepath.Base(path) == "PULL_REQUEST_TEMPLATE.md" { // this page is a form to fill in
@@ -154,12 +154,12 @@ func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 var (
 	rowOfTable    = regexp.MustCompile(`(?m)^\| [^|]+\? [^|]*\|(.*)$`)
 	commandInCode = regexp.MustCompile("`fencepost ([^`]+)`")
-	// scenarioInCode matches a name of two words or more, with or without a command in front of it.
+	// scenarioInCode matches a name of two or more words, with or without a command in front of it.
 	scenarioInCode = regexp.MustCompile("`(?:fencepost (?:run|play|live) )?([a-z]+(?:-[a-z]+)+)[ `]")
 )
 
-// TestEachQuestionLeadsToAnAnswer checks that the README leads to the page of questions, that each question there leads
-// to a page, and that the commands and scenarios that answer them exist.
+// TestEachQuestionLeadsToAnAnswer checks that the README leads to the questions page, that each question there leads to
+// a page, and that the commands and scenarios that answer them exist.
 func TestEachQuestionLeadsToAnAnswer(t *testing.T) {
 	if !strings.Contains(readFrom(t, "README.md"), "](scenarios/QUESTIONS.md)") {
 		t.Error("the README does not link to the questions")
@@ -196,7 +196,7 @@ func TestEachQuestionLeadsToAnAnswer(t *testing.T) {
 	}
 }
 
-// headings returns the anchors that GitHub generates for the headings of a Markdown file.
+// headings returns the anchors that GitHub generates for a Markdown file's headings.
 func headings(t *testing.T, path string) (anchors []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -231,7 +231,7 @@ func TestReadmeScenarioComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// fill replaces the text between two marks. name is the name of the marks.
+// fill replaces the text between two marks with the given name.
 func fill(t *testing.T, text, name, content string) string {
 	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->", name)
@@ -243,7 +243,7 @@ func fill(t *testing.T, text, name, content string) string {
 	return before + begin + content + end + after
 }
 
-// delayedRestart returns the output of the sweep that the document shows. root is the path of the repository.
+// delayedRestart returns the output of the sweep shown in the document. root is the repository's path.
 func delayedRestart(t *testing.T, root string) string {
 	worst := filepath.Join(root, "scenarios/testdata/delayed-restart-worst-case.yaml")
 	output := readmeOutput(t, "sweep", worst, "--law", "lease-exclusion", "--vary", "restart=0s..12s/500ms",
@@ -263,13 +263,13 @@ func picture(output string) string {
 	return before + "\n```\n"
 }
 
-// overview returns the part of an exploration's output before the plan of its first finding.
+// overview returns the part of an exploration's output that comes before its first finding's plan.
 func overview(output string) string {
 	before, _, _ := strings.Cut(output, "\n   again\n")
 	return before + "\n```\n"
 }
 
-// readmeOutput returns what a command prints on a terminal of 80 columns.
+// readmeOutput returns what a command prints on an 80-column terminal.
 func readmeOutput(t *testing.T, args ...string) string {
 	t.Chdir(t.TempDir())
 	t.Setenv("COLUMNS", "80")
@@ -280,7 +280,7 @@ func readmeOutput(t *testing.T, args ...string) string {
 	return "```text\n" + out.String() + "```\n"
 }
 
-// trackRecord returns the table of the catalog: situation, scenario, verdict.
+// trackRecord returns the catalog table: situation, scenario, verdict.
 func trackRecord(t *testing.T) string {
 	var b strings.Builder
 	for _, section := range scenarios.Sections {
@@ -323,8 +323,8 @@ func verdicts(s *scenarios.Scenario) []string {
 	return all
 }
 
-// TestLawsReadAlikeEverywhere compares the tables of laws in the documents with the laws' own descriptions, which
-// reports show.
+// TestLawsReadAlikeEverywhere compares the law tables in the documents with the laws' own descriptions, which reports
+// show.
 func TestLawsReadAlikeEverywhere(t *testing.T) {
 	named := map[checker.Law]int{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

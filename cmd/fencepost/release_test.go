@@ -26,9 +26,9 @@ import (
 
 var entryOfLog = regexp.MustCompile(`(?m)^## (v\S+), (not yet released|\d{4}-\d\d-\d\d)$`)
 
-// TestTheChangeLogNamesEachVersion checks the change log. Its entries must be in the order of their versions, only the
-// newest may be unreleased, and every version with a tag must have an entry. The change log must name the JSON schema
-// that the commands' output has.
+// TestTheChangeLogNamesEachVersion checks the change log. Its entries must be in version order, only the newest may be
+// unreleased, and every version with a tag must have an entry. The change log must name the JSON schema of the
+// commands' output.
 func TestTheChangeLogNamesEachVersion(t *testing.T) {
 	text := readFrom(t, ".github/CHANGELOG.md")
 	var versions, dates []string
@@ -163,7 +163,7 @@ func TestIssueFormsAreComplete(t *testing.T) {
 	}
 }
 
-// TestTheFolderOfAGoCommandStandsFirst checks that -C is the first flag of each go command, because go rejects it in
+// TestTheFolderOfAGoCommandStandsFirst checks that -C is the first flag in each go command, because go rejects it in
 // any other position.
 func TestTheFolderOfAGoCommandStandsFirst(t *testing.T) {
 	behind := regexp.MustCompile(`\bgo (build|install|run|test|vet) [^-\n&|;]*-[^C\n&|;][^\n&|;]* -C .*`)
@@ -182,7 +182,7 @@ func TestTheFolderOfAGoCommandStandsFirst(t *testing.T) {
 
 var targetOfMake = regexp.MustCompile(`(?m)^([a-z]+): #`)
 
-// TestTheMakefileHasWhatItsGuideNames checks that each target of the Makefile is declared and that the guide names it.
+// TestTheMakefileHasWhatItsGuideNames checks that each Makefile target is declared and that the guide names it.
 func TestTheMakefileHasWhatItsGuideNames(t *testing.T) {
 	text, guide := readFrom(t, ".ci/Makefile"), readFrom(t, ".github/CONTRIBUTING.md")
 	_, phony, _ := strings.Cut(text, "\n.PHONY: ")
@@ -199,7 +199,7 @@ func TestTheMakefileHasWhatItsGuideNames(t *testing.T) {
 }
 
 // TestAReleaseIsBuilt builds the release archive for this platform. It checks that the archive contains the programs,
-// and that the bill of materials of fencepost lists every module that is recorded in the program.
+// and that fencepost's bill of materials lists every module recorded in the program.
 func TestAReleaseIsBuilt(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "bash", "tar", "awk", "sha256sum", "git")

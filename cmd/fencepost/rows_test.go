@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// eachReport calls change for scenarios of the catalog, runs them, and passes their reports to look. A full test uses
+// eachReport calls change for scenarios in the catalog, runs them, and passes their reports to look. A full test uses
 // every scenario, and other tests use only some of them.
 func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
 	t.Helper()
@@ -40,8 +40,7 @@ func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *sce
 	}
 }
 
-// textAt returns the text of a report for a terminal of the given width. Each run of white space becomes a single
-// space.
+// textAt returns a report's text for a terminal of the given width. Each run of white space becomes a single space.
 func textAt(t *testing.T, run *single.Run, width int) string {
 	t.Helper()
 	var b strings.Builder
@@ -89,8 +88,8 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 }
 
 // TestAFaultThatDidNothingIsReported runs randomly drawn plans. A fault had no effect if it never struck, or if no
-// affected client held or requested a lock when it struck. The beginning of the report must give the number of such
-// faults. The text, the page and the JSON must name each of them with the reason, and no other fault.
+// affected client was holding or requesting a lock when it struck. The beginning of the report must give the number of
+// such faults. The text, the page and the JSON must name each of them with the reason, and no other fault.
 func TestAFaultThatDidNothingIsReported(t *testing.T) {
 	seen, seed := map[bool]int{}, uint64(0)
 	eachReport(t, func(s *scenarios.Scenario) {
@@ -134,8 +133,8 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 }
 
 // TestNothingIsExpectedWithoutExpect removes the expectations from scenarios. Then no format of the report may mention
-// an expectation. In a report with expectations, the line of a law mentions them only if the scenario names the law or
-// the law was violated.
+// an expectation. In a report with expectations, a law's line mentions them only if the scenario names the law or the
+// law was violated.
 func TestNothingIsExpectedWithoutExpect(t *testing.T) {
 	expected := func(text string) bool { return strings.Contains(text, "expected") }
 	bare := func(s *scenarios.Scenario) { s.Expect = format.All{} }

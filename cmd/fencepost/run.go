@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// porcupineViews ends the description of --html for commands that write the page of a single run.
+// porcupineViews ends the description of --html for commands that write a page about a single run.
 const porcupineViews = ", with porcupine's own views in the same folder"
 
-// register registers the flags that "fencepost run" and "fencepost replay" share.
+// register registers the flags that "fencepost run" and "fencepost replay" have in common.
 func (j *job) register(c *cobra.Command) {
 	j.Register(c, porcupineViews+";\nwith many seeds, also pages of individual runs")
 	c.Flags().StringVar(&j.Metrics, "metrics", "",
@@ -109,7 +109,7 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// oneArgument requires exactly one argument. Error messages describe it with the given words.
+// oneArgument requires exactly one argument. what describes it in error messages.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {

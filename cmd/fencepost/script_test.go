@@ -25,10 +25,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fencepost": main, "fencepost-interrupted": interruptedMain})
 }
 
-// TestCommand runs commands as a user would type them, and compares what the user would see with the scripts.
+// TestCommand runs commands as a user would type them, and compares what the user would see with what the scripts
+// expect.
 func TestCommand(t *testing.T) { runScripts(t, testscript.Params{Dir: "testdata/command"}) }
 
-// TestScenario runs scenarios of the catalog with their first seed, and compares each whole report with a golden file.
+// TestScenario runs the catalog's scenarios with their first seed, and compares each whole report with a golden file.
 // Unless this is a full run, it runs only some of the scenarios.
 func TestScenario(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txtar")
@@ -52,7 +53,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// runScripts runs the scripts of p.
+// runScripts runs p's scripts.
 func runScripts(t *testing.T, p testscript.Params) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 p.Dir,

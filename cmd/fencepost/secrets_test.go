@@ -21,9 +21,9 @@ lock: {protocol: set-nx-px, ttl: 500ms}
 work: {hold: 5ms}
 `
 
-// TestPasswordsAreShownNowhere puts a password for the user's servers into every place where passwords are allowed, and
-// into places where they are not. No part of it may appear in the output of a call, in the files that it writes, or in
-// its page. No client may find it in its environment or in the list of processes.
+// TestPasswordsAreShownNowhere checks that no part of a password for the user's servers appears in the output of a
+// call, in the files that it writes, or on its page. No client may find it in its environment or in the list of
+// processes. The password is put into every place where passwords are allowed, and into places where they are not.
 func TestPasswordsAreShownNowhere(t *testing.T) {
 	const canary = "kanarienvogel/7,#a@b"
 	here := usersRedis(t, "requirepass \""+canary+"\"")
@@ -79,8 +79,8 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 			args := []string{"live", "quick.yaml", "--servers", cmp.Or(servers, test.servers)}
 			var out, problems bytes.Buffer
 			code := run(append(args, test.more...), &out, &problems)
-			// On a busy machine, a lease of 500 ms may end too early for its holder. The test also accepts the verdict
-			// of such a run.
+			// On a busy machine, a lease of 500 ms may end too early for its holder, so the test also accepts that
+			// run's verdict.
 			judged := code == exitExpected || code == exitOtherwise || code == exitUndecided
 			if code != test.code && !(judged && test.code == exitExpected) {
 				t.Errorf("exit %d, want %d\n%s%s", code, test.code, out.String(), problems.String())

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/task"
 )
 
-// sweepJob is one invocation of the command "fencepost sweep".
+// sweepJob is one invocation of "fencepost sweep".
 type sweepJob struct {
 	task.Sweep
 	workers int

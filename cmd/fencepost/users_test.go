@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// usersRedis starts a Redis server that stands for a user's own, with additional lines of configuration, and returns
+// usersRedis starts a Redis server that stands in for a user's own, with additional configuration lines, and returns
 // its address.
 func usersRedis(t *testing.T, config ...string) (here string) {
 	t.Helper()
@@ -48,7 +48,7 @@ func usersRedis(t *testing.T, config ...string) (here string) {
 }
 
 // asker returns a function that sends inline commands to a Redis server. The function returns the lines of the reply
-// that contain values. It omits the lines that contain lengths.
+// that contain values, and skips those that contain lengths.
 func asker(t *testing.T, here string) func(command string) []string {
 	t.Helper()
 	c, err := net.Dial("tcp", here)
@@ -75,7 +75,7 @@ func asker(t *testing.T, here string) func(command string) []string {
 	}
 }
 
-// watch returns a function that returns the next request that a Redis server executes, as MONITOR shows it.
+// watch returns a function that returns the next request that a Redis server executes, as shown by MONITOR.
 func watch(t *testing.T, here string) (next func() string) {
 	t.Helper()
 	c, err := net.Dial("tcp", here)
@@ -106,11 +106,11 @@ work: {hold: %s}
 limit: 60s
 `
 
-// patientLock is a lock whose TTL and timeout are longer than any stall of the host. A run takes as long as the TTL.
+// patientLock is a lock whose TTL and timeout are longer than any host stall. A run takes as long as the TTL.
 const patientLock = "set-nx-px, ttl: 10s, timeout: 20s"
 
-// TestTheAgainLineRunsOnTheSameServers executes the repeat command of the report, and that of the plan file. Both must
-// use the same servers as the run itself, and must leave nothing on these servers.
+// TestTheAgainLineRunsOnTheSameServers checks the repeat commands in the report and in the plan file by executing them.
+// Both must use the same servers as the run itself, and must not leave anything on them.
 func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	here := usersRedis(t)
 	ask := asker(t, here)
@@ -151,8 +151,8 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 }
 
 // TestAKilledRunLeavesNothingForEver checks that a run on the user's servers gives a TTL to a lock that has none, and
-// that this TTL is longer than the run. After a kill -9, everything that the run left there must disappear by itself.
-// Keys that do not belong to the run must stay.
+// that this TTL is longer than the run. After a kill -9, everything the run left there must disappear by itself. Keys
+// that do not belong to the run must stay.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
 	kills := testkit.Size(1, 3, 60)
@@ -169,7 +169,7 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, next := 0, watch(t, here)
-	// the keys seen, including those of earlier runs, because MONITOR may still show requests of those runs
+	// the keys seen, including those from earlier runs, because MONITOR may still show requests from those runs
 	taken := map[string]bool{}
 	for kill := range kills {
 		run := exec.Command(self)

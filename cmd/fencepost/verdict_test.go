@@ -14,10 +14,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// said is the overall result in one format of a report: the verdict and the headline.
+// said is the overall result in one of a report's formats: the verdict and the headline.
 type said struct{ verdict, headline string }
 
-// forms contains the report of one invocation of "fencepost run", in all its formats.
+// forms contains the report from one invocation of "fencepost run", in all its formats.
 type forms struct {
 	said   map[string]said
 	green  []string          // the formats that present the result as a pass
@@ -34,7 +34,7 @@ var (
 	detail         = regexp.MustCompile(`(:| in [0-9,]+ of ).*`)
 )
 
-// formsOf runs a scenario and reads all formats of the report.
+// formsOf runs a scenario and reads the report in all formats.
 func formsOf(t *testing.T, args ...string) forms {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -132,10 +132,10 @@ func (f *forms) json(t *testing.T, text []byte) {
 	}
 }
 
-// TestOneRunAndManySayTheSame runs scenarios of the catalog once and with several seeds: every scenario in a full run,
-// and otherwise only some of them. All formats of a report must have the same verdict and the same headline. The
-// overall verdict and the verdict on each law must be the same for one run and for many. A violation may never look
-// like a pass.
+// TestOneRunAndManySayTheSame checks that a report has the same verdict and headline in all formats. The overall
+// verdict and the verdict on each law must be the same for one run and for many. A violation must never look like a
+// pass. The test runs scenarios from the catalog once and with several seeds: every scenario in a full run, and
+// otherwise only some of them.
 func TestOneRunAndManySayTheSame(t *testing.T) {
 	for i, name := range scenarios.Names() {
 		if i%testkit.Size(96, 24, 1) != 0 {

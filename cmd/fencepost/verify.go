@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// verifyJob is one invocation of the command "fencepost verify".
+// verifyJob is one invocation of "fencepost verify".
 type verifyJob struct {
 	task.Verification
 	options  verify.Options

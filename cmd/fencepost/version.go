@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// undated is the version of a build for which the go command found neither a tag nor a commit.
+// undated is a build's version if the go command found neither a tag nor a commit for it.
 const undated = "(devel)"
 
 // builtFrom describes the source from which the program was built.
@@ -23,7 +23,7 @@ type builtFrom struct {
 	Go       string `json:"go"`       // version of the Go tool chain
 }
 
-// lines describes the build, as lines of text.
+// lines describes the build in lines of text.
 func (b *builtFrom) lines() document.Lines {
 	revision := "not recorded; build in a clone of the repository to record it"
 	switch {
@@ -63,7 +63,7 @@ func ownBuild() *builtFrom {
 	return buildOf(info)
 }
 
-// buildOf extracts the description of the build from the information that the go command recorded in the program.
+// buildOf describes the build, based on the information that the go command recorded in the program.
 func buildOf(info *debug.BuildInfo) *builtFrom {
 	b := &builtFrom{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
 	if b.Version == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// TestWorkersInVirtualTime runs, in virtual time, the client programs that come with live runs. Some runs are repeated,
+// TestWorkersInVirtualTime runs the client programs that come with live runs in virtual time. Some runs are repeated,
 // and the calls of both runs are compared. As in real time, a pause breaks each lock, unless the resource requires a
 // fencing token. Unless this is a full run (see testkit.Full), there is one program for each language and each kind of
 // server.
@@ -71,9 +71,9 @@ func TestWorkersInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestTheTimeOutOfRequestsSavesClientGo runs a scenario in which a reply arrives late. Two clients of client-go lead at
-// the same time only if their requests have no timeout. The worker does not learn when client-go renews its lease, so
-// the lease that it reports does not overlap another one.
+// TestTheTimeOutOfRequestsSavesClientGo runs a scenario in which a reply arrives late. Two clients that use client-go
+// are leaders at the same time only if their requests have no timeout. The worker is not told when client-go renews its
+// lease, so the lease that it reports does not overlap another one.
 func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
@@ -91,9 +91,9 @@ func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
 	}
 }
 
-// pageOfVirtualTime writes the worker, the scenario and the plan shown on the page VIRTUAL.md to a folder. It returns
-// the command that starts the worker, and the report that the page shows. If the machine lacks something that the
-// worker needs, the test is skipped; in a full run (see testkit.Full) it fails.
+// pageOfVirtualTime reads the VIRTUAL.md page. It writes the page's worker, scenario and plan to a folder, and returns
+// the command that starts the worker and the report shown on the page. If the machine lacks something that the worker
+// needs, the test is skipped; in a full run (see testkit.Full) it fails.
 func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
 	t.Helper()
 	if err := traced.Allowed(); err != nil {
@@ -118,8 +118,8 @@ func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
 	return dir, "/usr/bin/python3 " + filepath.Join(dir, "worker.py"), blocks[4]
 }
 
-// TestThePageOfVirtualTimeShowsItsFinding runs the worker, the scenario and the plan on the page VIRTUAL.md. The report
-// must equal the report on that page.
+// TestThePageOfVirtualTimeShowsItsFinding runs the worker, scenario and plan from the VIRTUAL.md page. The report must
+// equal the one on that page.
 func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
 	dir, command, report := pageOfVirtualTime(t)
 	var out, problems bytes.Buffer
@@ -156,16 +156,16 @@ func TestExploreFindsWhatBreaksTheLockOfThePage(t *testing.T) {
 	}
 }
 
-// asPasted returns a report with the lines of its commands joined as a shell joins them. Each run of spaces becomes a
-// single space.
+// asPasted returns a report with the lines of its commands joined as a shell would join them. Each run of spaces
+// becomes a single space.
 func asPasted(report string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("'\\\n'", "", "\\\n", "").Replace(report)), " ")
 }
 
-// TestEachFaultOfARunOfPrograms lets verify try every single fault in one run of redis-py's lock. A pause breaks the
+// TestEachFaultOfARunOfPrograms makes verify try every single fault in one run of redis-py's lock. A pause breaks the
 // lock, and the counterexample can be repeated. If a clock jumps, on a client or on the server, a lease may end early.
-// Even then, nobody releases a lock that another client holds, because the library compares its value first. By
-// default, the search is cut short and remains undecided.
+// Even then, nobody releases another client's lock, because the library compares the lock's value first. By default,
+// the search ends early and remains undecided.
 func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
@@ -214,9 +214,9 @@ func TestEachFaultOfARunOfPrograms(t *testing.T) {
 	}
 }
 
-// TestAdviceForPrograms checks that advise finds two changes that fix the lock of a program: servers that stay down
-// after a crash for longer than a lease, and servers that fsync each write. Unless this is a full run (see
-// testkit.Full), the search ends early and its result is undecided.
+// TestAdviceForPrograms checks that advise finds two changes that fix a program's lock: servers that stay down for
+// longer than a lease after a crash, and servers that fsync each write. Unless this is a full run (see testkit.Full),
+// the search ends early and its result is undecided.
 func TestAdviceForPrograms(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if err := traced.Allowed(); err != nil {
@@ -252,23 +252,22 @@ faults:
 	}
 }
 
-// breakable describes a worker that a fault breaks.
+// breakable describes a worker that can be broken by a fault.
 type breakable struct {
 	worker, program, argument, scenario string
-	seed, schedules                     int // a search with the seed finds it within this many schedules
+	seed, schedules                     int // a search with this seed finds it within this many schedules
 	fault, finding                      string
 	sound                               string // with this argument the fault does not break it
 }
 
 // TestExploreFindsWhatBreaksAWorker searches for faults that break a worker's promise, with default settings. The
-// search must find them within the given number of schedules and shrink them to at most two faults. By default, the
-// test does not search, but uses the given fault; only a full run (see testkit.Full) searches. Without the fault, the
-// worker must keep its promise. If sound is set, the worker with that argument must keep the promise even under the
-// fault.
+// search must find them within the given number of schedules and shrink them to at most two faults. Only a full run
+// (see testkit.Full) performs this search; otherwise, the test uses the given fault. Without the fault, the worker must
+// keep its promise. If sound is set, the worker with that argument must keep the promise even under the fault.
 func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	for _, c := range []breakable{
-		// ioredis waits for answers indefinitely, so using() does not tell its routine that the lock is lost.
+		// ioredis waits for answers indefinitely, so using() does not tell its routine that it has lost the lock.
 		{"redlock-js", "using.js", "", "using.yaml", 1, 29, "cut client-1 | redis-1 redis-2 after acquired",
 			"mutual-exclusion-holder-outlived-its-lease-late-packet", " timeout"},
 		{"jedis", "", " checks", "checked.yaml", 16, 18,
@@ -296,7 +295,8 @@ func TestExploreFindsWhatBreaksAWorker(t *testing.T) {
 	}
 }
 
-// struck runs the worker with and without the fault.
+// struck checks that the fault breaks the worker. It also checks that the worker is sound without the fault or, if
+// sound is set, with that argument.
 func (c *breakable) struck(t *testing.T, dir, command string) {
 	t.Helper()
 	file, plan := filepath.Join(dir, c.scenario), filepath.Join(dir, "plan.txt")
@@ -322,7 +322,7 @@ func (c *breakable) struck(t *testing.T, dir, command string) {
 	}
 }
 
-// isFound checks that a search finds the fault, and that its plan has at most two faults.
+// isFound checks that a search finds the fault, in a plan with at most two faults.
 func (c *breakable) isFound(t *testing.T, dir, command string) {
 	t.Helper()
 	var out, problems bytes.Buffer

@@ -25,9 +25,8 @@ var plainer = map[string]string{
 	"does not tell":   "does not record, does not say",
 }
 
-// TestScreensUseTheFieldsWords checks that nothing that the program may print contains a phrase listed in plainer. It
-// searches the strings in the program's code, the files that the program embeds, the output in golden files, and the
-// documents.
+// TestScreensUseTheFieldsWords checks that the program never prints a phrase listed in plainer. It searches the strings
+// in the program's code, the files that the program embeds, the output in golden files, and the documents.
 func TestScreensUseTheFieldsWords(t *testing.T) {
 	for where, text := range printed(t) {
 		text = strings.Join(strings.Fields(strings.ToLower(text)), " ") // a phrase may be wrapped

@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// workers is the folder of the client programs that come with live runs.
+// workers is the folder with the client programs that come with live runs.
 const workers = "../../scenarios/live/workers"
 
-// workerCommand prepares a client program and returns the command that starts it. If the machine lacks something that
-// the program needs, the test is skipped, because these programs are not all written in Go. In a full run (see
-// testkit.Full) the test fails instead.
+// workerCommand prepares a client program and returns the command that starts it. These programs are not all written in
+// Go, so the test is skipped if the machine lacks something that the program needs. In a full run (see testkit.Full),
+// it fails instead.
 func workerCommand(t testing.TB, name string) string {
 	t.Helper()
 	need := func(what string, err error) {
@@ -122,12 +122,12 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 }
 
 // TestALockUnderASentinel checks that a lock is lost in a failover, on simulated and on real servers, unless its client
-// waits until a replica has the key. At the end of its section, the client of redsync also overwrites what another
-// client has written.
+// waits until a replica has the key. At the end of its section, the redsync client also overwrites what another client
+// has written.
 //
-// The Redlock library for Node may prevent its own acquire, so it is enough if one of three runs shows the loss. A
-// promoted master knows none of the library's scripts and answers EVALSHA with NOSCRIPT. The library then sends EVAL,
-// which arrives after the release of the same attempt and leaves a key that belongs to nobody until its TTL ends.
+// The Redlock library for Node may block its own acquire, so it is enough if one of three runs shows the loss. A
+// promoted master does not know the library's scripts and answers EVALSHA with NOSCRIPT. The library then sends EVAL,
+// which arrives after the same attempt's release and leaves a key that does not belong to anybody until its TTL ends.
 func TestALockUnderASentinel(t *testing.T) {
 	testkit.FullOnly(t)
 	for _, servers := range []string{"simulated", "redis"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestTheExampleWorkflowsCallWhatThereIs reads the workflows as GitHub does, and checks that the commands and flags in
-// them exist.
+// TestTheExampleWorkflowsCallWhatThereIs checks that the commands and flags in the workflows exist. It reads the
+// workflows as GitHub does.
 func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 	called := append(calledBy(t, "../../.github/workflows/locks.yml"),
 		calledBy(t, "../../.github/workflows/play.yml")...)

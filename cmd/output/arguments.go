@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// FlagProblem returns an error that describes what is wrong with a flag, and what to write instead or where to look.
+// FlagProblem returns an error that says what is wrong with a flag, and what to write instead or where to look.
 func FlagProblem(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	var outside rangeError
@@ -23,7 +23,6 @@ func FlagProblem(c *cobra.Command, err error) error {
 	return fmt.Errorf("%s\nsee: %s -h", problem(c, err), c.CommandPath())
 }
 
-// problem returns a description of what is wrong with a flag.
 func problem(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -56,7 +55,8 @@ func flagValues(kind string) string {
 	return "text without unpaired quotes" // flags that take a list, which is parsed as CSV
 }
 
-// CheckArguments returns an error if an argument contains a control character, so that none gets into a report.
+// CheckArguments returns an error if an argument contains a control character. This keeps control characters out of
+// reports.
 func CheckArguments(args []string) error {
 	for i, arg := range args {
 		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Program returns the command that started this program, for use in printed commands. A program in the build cache was
-// started by go run.
+// Program returns the command that started this program, for use in printed commands. If the program is in the build
+// cache, it was started by go run.
 func Program() string {
 	cache := os.Getenv("GOCACHE")
 	if strings.Contains(os.Args[0], "go-build") || cache != "" && strings.HasPrefix(os.Args[0], cache) {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// The exit codes of all commands, as the README documents them.
+// The exit codes of all commands, as documented in the README.
 const (
 	exitExpected  = 0 // everything is as the scenario expects
 	exitOtherwise = 1 // something is not as the scenario expects

@@ -1,9 +1,9 @@
 package output
 
-// This file writes the output files of a command: those in its folder, and those that its flags name. The rules are:
+// This file writes a command's output files: those in its folder, and those named by its flags. The rules are:
 //   - It overwrites and removes only files that this program has written and nobody has changed since.
 //   - Two processes never write to the same folder at the same time.
-//   - Files that an earlier invocation of a command left are removed, unless this one has written them again.
+//   - Files left by an earlier invocation of a command are removed, unless this one has written them again.
 //   - The checksums in the folder agree with its files, even if the program is killed.
 //   - If a file cannot be written, the error is reported at the end. The other files and the report are still written.
 
@@ -26,13 +26,13 @@ const (
 	lockFile = "fencepost.lock" // locked while a process writes to the folder
 )
 
-// File is a file in the folder of a command. Its name may contain slashes.
+// File is a file in a command's folder. Its name may contain slashes.
 type File struct {
 	Name    string
 	Content []byte
 }
 
-// Files holds all files that one invocation of a command writes.
+// Files contains all files written by one invocation of a command.
 type Files struct {
 	dir     string           // empty if the command has no folder
 	folder  *safefile.Folder // the open folder at that path
@@ -48,7 +48,7 @@ func New() *Files { return &Files{written: map[string]bool{}, named: map[string]
 
 // Take opens a folder for a command and locks it until Close, so that no other process writes to it. It creates the
 // folder if it does not exist. It returns an error if the folder cannot be written to, if another process is writing to
-// it, or if it contains the files of another command.
+// it, or if it contains another command's files.
 func (f *Files) Take(dir, command string) error {
 	folder, err := safefile.Open(dir)
 	if err != nil {
@@ -107,8 +107,8 @@ func (f *Files) Close() {
 }
 
 // Spare returns an error if the folder contains a file with one of the given names that must not be overwritten. Call
-// it before a command's work, with the names of all files that the command may write. A name that contains an asterisk
-// is a pattern for path.Match.
+// it before doing a command's work, with the names of all files that the command may write. A name that contains an
+// asterisk is a pattern for path.Match.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {
 		matching := []string{name}
@@ -131,7 +131,7 @@ func (f *Files) Spare(names ...string) error {
 // recognized its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
-// existing returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file
+// existing returns the contents of a file in the folder, or nil if it does not exist. It returns an error if the file
 // must not be overwritten.
 func (f *Files) existing(name string) ([]byte, error) {
 	content, err := f.folder.Read(name)
@@ -181,7 +181,7 @@ func (f *Files) Keep(files ...File) {
 }
 
 // Finish removes files that an earlier invocation of the command left in the folder and that this one has not written.
-// It returns all errors so far. Call it after all files are written.
+// It returns all errors so far. Call it once all files have been written.
 func (f *Files) Finish() error {
 	if f.dir == "" || len(f.failed) > 0 {
 		return f.failure()

@@ -25,9 +25,9 @@ func take(t *testing.T, dir string) *Files {
 	return f
 }
 
-// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random order. Every file must still have
-// the content that the person wrote to it last. The command must report each file that it could not write because the
-// person has changed it. After a call, the folder must contain no files of the command except those written in that
+// TestNoFileOfOthersIsLost makes a command and a person write to one folder in random order. Every file must still have
+// the content that the person last wrote to it. The command must report each file that it could not write because the
+// person had changed it. After a call, the only files from the command in the folder must be those written in that
 // call.
 func TestNoFileOfOthersIsLost(t *testing.T) {
 	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
@@ -35,7 +35,7 @@ func TestNoFileOfOthersIsLost(t *testing.T) {
 	for seed := range uint64(testkit.Size(5, 20, 60)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		dir := t.TempDir()
-		theirs := map[string]string{} // the latest content that the person has written
+		theirs := map[string]string{} // the latest content written by the person
 		ours := map[string]bool{}
 		for range 6 {
 			f := take(t, dir)
@@ -207,7 +207,7 @@ func agree(t *testing.T, dir string, at int) (checked []string) {
 	return checked
 }
 
-// A list of checksums with a name that leads out of the folder is rejected.
+// A checksum list is rejected if one of its names leads out of the folder.
 func TestTheListStaysInItsFolder(t *testing.T) {
 	for _, name := range []string{"../x", "/etc/passwd", "a/../../x", ""} {
 		folder, err := safefile.Open(t.TempDir())
@@ -224,7 +224,7 @@ func TestTheListStaysInItsFolder(t *testing.T) {
 	}
 }
 
-// The command does not write through a link in its folder, but follows a link that a flag names.
+// The command does not write through a link in its folder, but does follow a link named by a flag.
 func TestLinks(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "page.html")
 	f := take(t, dir)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// OnlyBeside returns an error if the user has set a flag that cannot be combined with the flag mode. mode makes the
+// OnlyBeside returns an error if the user has set a flag that cannot be combined with the mode flag. mode makes the
 // command do something else, so only the flags in beside still apply.
 func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	var err error
@@ -23,7 +23,7 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	return err
 }
 
-// Given returns the named flags that the user has set, as words of an equivalent command line.
+// Given returns the named flags that the user has set, as words for an equivalent command line.
 func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
@@ -64,11 +64,11 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is the maximum for --workers. No machine has that many cores, but that many processes can still be
-// started.
+// mostWorkers is the maximum for --workers. No machine has that many cores, but it is still possible to start that many
+// processes.
 const mostWorkers = 4096
 
-// Workers registers the flag --workers. usage says what the workers do. The default is one worker per core.
+// Workers registers the --workers flag. usage says what the workers do. The default is one worker per core.
 func Workers(c *cobra.Command, n *int, usage string) {
 	takes := fmt.Sprintf("1 to %d", mostWorkers)
 	c.Flags().Var(&count{n, 0, mostWorkers, takes}, "workers", usage+" (default: one a core)")
@@ -77,10 +77,10 @@ func Workers(c *cobra.Command, n *int, usage string) {
 // String returns the number.
 func (v *count) String() string { return strconv.Itoa(*v.n) }
 
-// Type returns the type of the value. Error messages use it to say what the flag accepts.
+// Type returns the value's type. Error messages use it to say what the flag accepts.
 func (v *count) Type() string { return "int" }
 
-// Set parses the number. It returns a rangeError if the number is outside the range.
+// Set parses the number. It returns a rangeError if the number is out of range.
 func (v *count) Set(text string) error {
 	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
 	if err != nil {
@@ -93,8 +93,8 @@ func (v *count) Set(text string) error {
 	return nil
 }
 
-// rangeError is the error for a number outside a range; it says what the range is.
+// rangeError is the error for a number that is out of range; it says what the range is.
 type rangeError string
 
-// Error returns the permitted range. It does not contain the name of the flag.
+// Error returns the permitted range. It does not contain the flag's name.
 func (e rangeError) Error() string { return string(e) }

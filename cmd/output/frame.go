@@ -1,11 +1,11 @@
-// Package output contains what is common to all commands that report a result: the flags that say where the result
-// goes, and the output itself. The output is text or JSON on standard output, a web page, metrics, JUnit XML, or the
-// summary of a step in a CI system.
+// Package output contains what all commands that report a result have in common: the flags that say where the result
+// goes, and the output itself. The output is text or JSON on standard output, a web page, metrics, JUnit XML, or a CI
+// step summary.
 //
 // Goals: all output is written in one place, so that every command supports every format. No command starts its work
 // before it is known that all output can be written.
 //
-// Non-goals: the content of a report (see reports), and the content of the files in a command's folder.
+// Non-goals: the contents of a report (see reports), and the contents of the files in a command's folder.
 package output
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Frame writes the output of one invocation of a command. Its exported fields are values of flags; a command registers
-// the flags that it supports.
+// Frame writes the output of one invocation of a command. Its exported fields are flag values; a command registers the
+// flags that it supports.
 type Frame struct {
 	JSON    bool
 	JUnit   string // a path, like the next two; empty: do not write the file
@@ -36,7 +36,7 @@ type Frame struct {
 	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register adds the flags --json, --junit and --html to a command. beside is appended to the help text of --html, and
+// Register adds the --json, --junit and --html flags to a command. beside is appended to the help text of --html, and
 // says which other files are written next to the page.
 func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
@@ -44,15 +44,15 @@ func (f *Frame) Register(c *cobra.Command, beside string) {
 	c.Flags().StringVar(&f.JUnit, "junit", "", "write the verdicts to `FILE` as JUnit XML")
 }
 
-// RegisterJSON adds the flag --json to a command.
+// RegisterJSON adds the --json flag to a command.
 func (f *Frame) RegisterJSON(c *cobra.Command) {
 	f.command = c
 	c.Flags().BoolVar(&f.JSON, "json", false, "one JSON document on stdout instead of text; show schema describes it")
 }
 
 // Open checks, before anything runs, that all output files can be written: those in the command's folder, if it has
-// one, and those that its flags name. kind is the name of the command to which the results in the folder belong. The
-// caller must call Close.
+// one, and those that its flags name. kind is the name of the command that the folder's results belong to. The caller
+// must call Close.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = New(), time.Now()
 	for _, of := range []struct {
@@ -138,10 +138,10 @@ func (f *Frame) Show(d *document.Document) error {
 	return err
 }
 
-// stepSummary is the environment variable that contains the path of the file for the summary of a step on GitHub.
+// stepSummary is the environment variable that contains the path of GitHub's step summary file.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// count writes the test suite for CI systems: to the JUnit XML file and to the summary of the step.
+// count writes the test suite for CI systems: to the JUnit XML file and to the step summary.
 func (f *Frame) count(s document.Suite) {
 	s.Took = time.Since(f.began)
 	if f.JUnit != "" {

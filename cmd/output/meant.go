@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// DidYouMean returns the end of an error message about a scenario that does not exist: suggestions, or where to find
-// the list of all scenarios.
+// DidYouMean returns the end of an error message about an unknown scenario. It suggests names, says where to find the
+// list of all scenarios, or both.
 func DidYouMean(names ...string) string {
 	const most, all = 4, "; see: fencepost list"
 	switch n := len(names); {
@@ -23,7 +23,8 @@ func DidYouMean(names ...string) string {
 	return fmt.Sprintf(" (did you mean %s or %s?)", strings.Join(names[:last], ", "), names[last])
 }
 
-// Meant returns the names that the user may have meant by a word: the most similar one, or those that contain the word.
+// Meant returns the names that the user may have meant by a word: either the most similar one, or all that contain the
+// word.
 func Meant(word string, names []string) []string {
 	if near := nearest.Word(word, names); near != "" {
 		return []string{near}

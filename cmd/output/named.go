@@ -16,7 +16,7 @@ type fileKind uint8
 const (
 	webPage fileKind = iota // HTML or XML; a comment at the end contains the hash of the rest
 	// A file in the OpenMetrics format. This format does not allow a comment such as the one at the end of a webPage.
-	// The program recognizes its own file by the label "scenario", which each sample has.
+	// The program recognizes its own files by the "scenario" label, which each sample has.
 	metrics
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// printable is a writer of text for people. It escapes characters that a terminal would interpret as commands, for
-// example as \u001b, from which JSON parsers restore the character. Input is checked where it is read. This writer
-// covers text that is not checked, such as names in error messages of the file system. If the terminal shows colors,
+// printable is a writer for text that people read. It escapes characters that a terminal would interpret as commands,
+// for example as \u001b, which JSON parsers convert back to the character. Input is checked where it is read. This
+// writer covers text that is not checked, such as names in file-system error messages. If the terminal shows colors,
 // the escape sequences for text styles pass unchanged.
 type printable struct {
 	to     io.Writer
@@ -20,10 +20,10 @@ type printable struct {
 	begun  []byte // the beginning of an incomplete character
 }
 
-// ForPeople returns a writer of text for people, which writes to a terminal or a file.
+// ForPeople returns a writer for text that people read on a terminal or in a file.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write writes all of p. It returns errors of the underlying writer, except the one that reports that a pipe's reader
+// Write writes all of p. It returns errors from the underlying writer, except the one that reports that a pipe's reader
 // has exited.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
@@ -54,8 +54,8 @@ func (w *printable) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// style checks whether the text begins with an escape sequence for a text style. It returns the length of this
-// sequence, or 0 if there is none.
+// style checks whether the text begins with an escape sequence for a text style. It returns the sequence's length, or 0
+// if there is none.
 func (w *printable) style(words []byte) int {
 	if !w.styles || words[0] != '\x1b' {
 		return 0

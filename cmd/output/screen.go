@@ -23,7 +23,7 @@ type screen struct {
 const defaultWidth = 80
 
 // screenOf returns the width of the terminal that w writes to, and whether it shows colors. If w does not write to a
-// terminal, there are no colors. In both cases, the environment variable COLUMNS overrides the width.
+// terminal, there are no colors. Either way, the COLUMNS environment variable overrides the width.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}
 	if p, ok := w.(*printable); ok {
@@ -41,8 +41,8 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// ProgressOn returns a function that reports progress. On a terminal it shows how much is done, and how fast, at most
-// ten times a second; otherwise it does nothing.
+// ProgressOn returns a function that reports progress. On a terminal, it shows how much has been done, and how fast, at
+// most ten times a second; otherwise it does nothing.
 var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	if p, ok := w.(*printable); ok {
 		w = p.to
@@ -88,9 +88,9 @@ var Interruptible = func() (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// OutliveReaders keeps the program alive when a reader of standard output, such as head, exits. The command then
-// finishes its work, although its writes fail, and exits with its usual code.
+// OutliveReaders keeps the program alive when a program that reads its standard output, such as head, exits. The
+// command then finishes its work even though its writes fail, and exits with its usual code.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// readerHasLeft reports whether a write failed because its reader has exited.
+// readerHasLeft reports whether a write failed because the program reading the output has exited.
 func readerHasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestRate checks that no rate is shown before two things are done and a second has passed. A rate below ten has one
+// TestRate checks that no rate is shown until two things are done and a second has passed. A rate below ten has one
 // decimal.
 func TestRate(t *testing.T) {
 	for _, c := range []struct {

@@ -1,7 +1,7 @@
 package output
 
-// This file determines which share of the seeds this machine runs. The share comes from the flag --shard, or from the
-// environment variables that a test runner or job scheduler sets.
+// This file determines which share of the seeds this machine runs. The share comes from the flag --shard, or from
+// environment variables set by a test runner or job scheduler.
 
 import (
 	"fmt"
@@ -13,21 +13,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The environment variables in which test runners specify the share of the work that belongs to this process.
+// The environment variables in which test runners specify this process's share of the work.
 const (
 	bazelIndex  = "TEST_SHARD_INDEX" // counts from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"
 	bazelStatus = "TEST_SHARD_STATUS_FILE"
-	// index of the share in an Indexed Job of Kubernetes, counted from 0; Kubernetes does not say how many shares there
-	// are
+	// zero-based index of the share in a Kubernetes Indexed Job; Kubernetes does not say how many shares there are
 	jobIndex = "JOB_COMPLETION_INDEX"
 )
 
-// Usage is the usage text of the flag --shard.
+// Usage is the usage text for the flag --shard.
 const Usage = "run only share `I/N` of the seeds, such as 2/5, for a later merge; /5 takes I from $" + jobIndex +
 	"; without the flag, $" + bazelIndex + " and $" + bazelTotal + " apply"
 
-// Of parses the value of the flag. If the value is empty, it reads the share from the environment of a test runner.
+// Of parses the flag's value. If the value is empty, it reads the share from a test runner's environment variables.
 func Of(flag string) (search.Shard, error) {
 	index, total := os.Getenv(bazelIndex), os.Getenv(bazelTotal)
 	switch {
@@ -64,7 +63,7 @@ func parseShard(text string) (search.Shard, error) {
 	return shard, nil
 }
 
-// countFromZero converts an index that counts from 0 into one that counts from 1.
+// countFromZero converts a zero-based index to a one-based index.
 func countFromZero(name, text string) (string, error) {
 	i, err := strconv.Atoi(text)
 	switch {
@@ -76,7 +75,7 @@ func countFromZero(name, text string) (string, error) {
 	return strconv.Itoa(i + 1), nil
 }
 
-// touch creates a file, which tells Bazel that the program supports shards.
+// touch creates a file that tells Bazel that the program supports shards.
 func touch(file string) error {
 	if file == "" {
 		return nil

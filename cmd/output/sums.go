@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// sums records which files in a folder belong to this program: those whose content the program has written. The
-// checksums are stored in a file that sha256sum -c can read. While a file is being replaced or removed, its old and its
-// new checksum are in comments. Therefore, each checksum that sha256sum checks is right, even if the program is killed.
+// sums records which files in a folder belong to this program: those with content that the program wrote. The checksums
+// are stored in a file that sha256sum -c can read. While a file is being replaced or removed, its old and new checksums
+// are in comments. So even if the program is killed, every checksum that sha256sum checks is right.
 type sums struct {
 	command  string
 	of       map[string][]string // SHA-256 sums by file name; for an unsteady file, each sum that it may have
@@ -45,8 +45,8 @@ func (s *sums) settle(name, sum string) {
 	delete(s.unsteady, name)
 }
 
-// unsettle records that a file is about to be replaced or removed. before and after are its old and its new content;
-// nil means that there is no file.
+// unsettle records that a file is about to be replaced or removed. before and after are its old and new contents; nil
+// means that there is no file.
 func (s *sums) unsettle(name string, before, after []byte) {
 	s.of[name] = nil
 	for _, content := range [][]byte{before, after} {
@@ -74,8 +74,8 @@ func (s *sums) encode() []byte {
 	return b.Bytes()
 }
 
-// readSums reads the checksums that sums.encode has written to a folder. The result is empty if the folder has no such
-// file.
+// readSums reads the checksums that sums.encode has written to a folder. If the folder does not have such a file, the
+// result is empty.
 func readSums(folder *safefile.Folder) (sums, error) {
 	s := sums{of: map[string][]string{}, unsteady: map[string]bool{}}
 	text, err := folder.Read(sumsFile)

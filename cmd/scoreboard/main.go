@@ -1,5 +1,5 @@
 // Command scoreboard updates the folder scenarios/scoreboard. It explores each row whose library is installed, and
-// writes the results and the pages. Run it from the top of the repository, with the names of rows as arguments. Without
+// writes the results and the pages. Run it from the top of the repository, with row names as arguments. Without
 // arguments, it explores all rows.
 package main
 
@@ -76,7 +76,7 @@ func renew(ctx context.Context, names []string, out io.Writer) error {
 	return pages(dir)
 }
 
-// run writes the scenarios of a row, explores them and writes the result.
+// run writes a row's scenarios, explores them and writes the result.
 func run(ctx context.Context, r *scoreboard.Row, dir *safefile.Folder, out io.Writer) error {
 	for _, f := range scoreboard.Families {
 		if f.Applies(r) {
@@ -117,8 +117,8 @@ type exploration struct {
 	files  map[string][]byte // of the findings, by their paths relative to the folder
 }
 
-// family explores the lock of the scoreboard row under one family of faults. It shrinks each finding that no earlier
-// family has shown.
+// family explores the scoreboard row's lock under one family of faults. It shrinks each finding that no earlier family
+// has shown.
 func (x *exploration) family(ctx context.Context, name string) error {
 	file := filepath.Join(room, filepath.FromSlash(x.row.Folder()), name+".yaml")
 	s, guest, err := task.OpenWith(file, "", x.row.Client)
@@ -187,7 +187,7 @@ func (x *exploration) keep(f campaign.Finding, small *search.Shrunk) error {
 	return nil
 }
 
-// write replaces the result and the findings of the row.
+// write replaces the row's result and findings.
 func (x *exploration) write() error {
 	folder := x.row.Folder()
 	for _, file := range []string{search.PlanFile, search.ScenarioFile} {
@@ -213,7 +213,7 @@ func (x *exploration) write() error {
 	return x.dir.Write(path.Join(folder, "result.json"), text)
 }
 
-// pages writes the results of the Go libraries and all pages.
+// pages writes the Go libraries' results and all pages.
 func pages(dir *safefile.Folder) error {
 	text, err := scoreboard.Collect(os.DirFS("scenarios/locktest/libraries"))
 	if err == nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// copied returns a copy of the repository's folders that the program reads, and makes it the current folder.
+// copied returns a copy of the repository folders that the program reads, and makes it the current folder.
 func copied(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,8 +43,8 @@ func copied(t *testing.T) string {
 	return dir
 }
 
-// TestARowThatCannotBeRunKeepsItsResult tries to rerun a scoreboard row in a copy of the repository in which the
-// library for that row is not installed. The row must keep its old result.
+// TestARowThatCannotBeRunKeepsItsResult tries to rerun a scoreboard row in a copy of the repository where that row's
+// library is not installed. The row must keep its old result.
 func TestARowThatCannotBeRunKeepsItsResult(t *testing.T) {
 	copied(t)
 	result := filepath.Join(room, "libraries", "redis-py", "result.json")
@@ -88,7 +88,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAnInterruptLeavesARowAsItWas tries to rerun a scoreboard row after an interrupt. No file may change.
+// TestAnInterruptLeavesARowAsItWas tries to rerun a scoreboard row after an interrupt. None of the files may change.
 func TestAnInterruptLeavesARowAsItWas(t *testing.T) {
 	testkit.Needs(t, "/usr/bin/python3")
 	dir := copied(t)
@@ -127,8 +127,8 @@ func TestAnInterruptLeavesARowAsItWas(t *testing.T) {
 	}
 }
 
-// TestWorkersOfAllLanguagesRun runs a client of each language once, without faults. Each run must keep every promise of
-// its scenario.
+// TestWorkersOfAllLanguagesRun runs one client in each language once, without faults. Each run must keep all of its
+// scenario's promises.
 func TestWorkersOfAllLanguagesRun(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	t.Chdir(filepath.Join("..", ".."))
@@ -170,7 +170,7 @@ func TestWorkersOfAllLanguagesRun(t *testing.T) {
 	}
 }
 
-// needsFilesOf skips the test if the client of row r is not installed. In a full run, it fails the test instead (see
+// needsFilesOf skips the test if row r's client is not installed. In a full run, it fails the test instead (see
 // testkit.Lacks).
 func needsFilesOf(t *testing.T, r *scoreboard.Row) {
 	t.Helper()
@@ -185,8 +185,8 @@ func needsFilesOf(t *testing.T, r *scoreboard.Row) {
 	}
 }
 
-// TestFindingsComeOutAgain replays each finding whose library is installed. The run must break the finding's law with
-// the same cause.
+// TestFindingsComeOutAgain replays each finding for which the library is installed. The run must break the finding's
+// law with the same cause.
 func TestFindingsComeOutAgain(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Chdir(filepath.Join("..", ".."))

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
-// opener returns the command with which the operating system opens a file in the browser.
+// opener returns the operating system's command for opening a file in the browser.
 func opener() []string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -23,9 +23,9 @@ func opener() []string {
 	return []string{"xdg-open"}
 }
 
-// OpenInBrowser opens a URL that contains a secret, with the command of the operating system that opens files. Other
-// users of the machine can read the arguments of that command. Therefore its argument is not the URL but a file, which
-// redirects to the URL and which only this user may read. The caller must call end to remove the file.
+// OpenInBrowser opens a URL that contains a secret, using the operating system's command for opening files. Other users
+// of the machine can read that command's arguments. So its argument is not the URL, but a file that redirects to the
+// URL and that only this user may read. The caller must call end to remove the file.
 func OpenInBrowser(address string) (end func() error, err error) {
 	folder, err := temporary.New()
 	if err != nil {

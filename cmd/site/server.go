@@ -1,7 +1,7 @@
-// Package site provides the page on which users play with scenarios in a browser. It either serves the page from this
-// machine or writes it as the files of a web site. On the web site, the simulator runs as WebAssembly in a worker.
+// Package site provides the page where users play with scenarios in a browser. It either serves the page from this
+// machine or writes it as a web site's files. On the web site, the simulator runs as WebAssembly in a worker.
 //
-// Goals: only people who were given the URL of the served page can use it. The page of a web site sends nothing to
+// Goals: only people who were given the served page's URL can use it. A web site's page does not send anything to
 // anyone. Its simulator is compiled from the source of the program that writes the files.
 //
 // Non-goals: what the page does (see scenarios/play).
@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
 
-// Server serves the page. It answers only requests whose URL contains its secret.
+// Server serves the page. It answers only requests with its secret in the URL.
 type Server struct {
 	listener net.Listener
 	secret   string
@@ -33,9 +33,9 @@ type Server struct {
 	start      play.State
 }
 
-// Listen returns a server on a free port of this machine. Each time the page is loaded, the server calls load to get
-// the page's initial state. If load fails, the page starts in the state of the last successful load, or in the state
-// start if there was none.
+// Listen returns a server on a free port on this machine. Each time the page is loaded, the server calls load to get
+// the page's initial state. If load fails, the page uses the last state that was loaded successfully, or start if there
+// is none.
 func Listen(start play.State, load func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +44,7 @@ func Listen(start play.State, load func() (play.State, error)) (*Server, error) 
 	return &Server{listener: listener, secret: rand.Text(), again: load, start: start, within: 5 * time.Second}, nil
 }
 
-// Address returns the URL of the page, with the secret.
+// Address returns the page's URL, with the secret.
 func (s *Server) Address() string { return "http://" + s.host() + "/" + s.secret + "/" }
 
 func (s *Server) host() string { return s.listener.Addr().String() }
@@ -60,12 +60,12 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// mostAsked is the maximum size of a request, in bytes. It is twice the maximum size of a scenario, because the request
-// contains the scenario as an escaped string.
+// mostAsked is the maximum request size in bytes. It is twice the maximum scenario size, because the request contains
+// the scenario as an escaped string.
 const mostAsked = 4 << 20
 
-// ServeHTTP serves the page and handles its requests. It refuses every request that is addressed to another host name.
-// Such a request comes from another web site whose host name was made to resolve to this machine (DNS rebinding).
+// ServeHTTP serves the page and handles its requests. It refuses every request addressed to another host name. Such a
+// request comes from another web site that has made its host name resolve to this machine (DNS rebinding).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host != s.host():
@@ -79,8 +79,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page serves the page. It reads the scenario's file again, so that reloading the page shows the current file. If the
-// file cannot be read, the page shows the last version that could be read.
+// page serves the page. It rereads the scenario file, so reloading the page shows the current file. If the file cannot
+// be read, the page shows the last version that could be read.
 func (s *Server) page(w http.ResponseWriter) {
 	s.Lock()
 	if now, err := s.again(); err == nil {

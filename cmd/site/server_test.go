@@ -16,7 +16,7 @@ import (
 
 const lock = "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\n"
 
-// served returns a server whose page begins in the state that the given function returns.
+// served returns a server whose page starts out in the state that the given function returns.
 func served(t *testing.T, now func() (play.State, error)) *Server {
 	t.Helper()
 	s, err := Listen(play.State{Text: lock, Seed: 1}, now)
@@ -64,7 +64,7 @@ func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	}
 }
 
-// TestTheFileIsReadAgain loads the page again, first after its file has changed, and then after the file has become
+// TestTheFileIsReadAgain reloads the page, first after its file has changed, and then after the file has become
 // unreadable.
 func TestTheFileIsReadAgain(t *testing.T) {
 	name, gone := "mine", error(nil)
@@ -86,7 +86,7 @@ func TestTheFileIsReadAgain(t *testing.T) {
 }
 
 // TestAnUnfinishedHeaderEndsTheConnection checks that the server closes the connection if a client does not complete
-// the header of its request.
+// its request's header.
 func TestAnUnfinishedHeaderEndsTheConnection(t *testing.T) {
 	s := served(t, func() (play.State, error) { return play.State{}, nil })
 	s.within = 10 * time.Millisecond

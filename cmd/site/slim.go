@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A slimmer describes how to remove those parts of a library that no simulation uses. The simulator for the browser is
-// linked with the reduced copy.
+// A slimmer describes how to remove the parts of a library that no simulation uses. The browser simulator is linked
+// with the reduced copy.
 type slimmer struct {
 	module string
 	within string                 // the path of a package within the module
@@ -39,7 +39,7 @@ func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
 	return errors.Join(os.Remove(text), os.WriteFile(text, []byte(textless), 0o666))
 }
 
-// withoutTLS removes TLS from miniredis. This also removes the tables of the elliptic curves, which hardly compress.
+// withoutTLS removes TLS from miniredis. This also removes the elliptic curve tables, which hardly compress at all.
 func withoutTLS(dir string) error {
 	const refusing = `package tls
 
@@ -73,7 +73,7 @@ func Dial(string, string, *Config) (net.Conn, error)       { return nil, errors.
 	return errors.Join(os.Mkdir(stub, 0o777), os.WriteFile(filepath.Join(stub, "tls.go"), []byte(refusing), 0o666))
 }
 
-// slim writes a go.mod to dir. It is a copy of the source's go.mod that uses the reduced libraries.
+// slim writes a go.mod to dir: a copy of the source's go.mod that uses the reduced libraries.
 func slim(ctx context.Context, source, dir string) (mod string, err error) {
 	sourceMod, err := run(ctx, source, "env", "GOMOD")
 	if err != nil {

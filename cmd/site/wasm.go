@@ -35,18 +35,17 @@ const (
 	worker     = modulePath + "/scenarios/play/worker"
 )
 
-// inlined lists the packages in which runs spend most of their time. The compiler inlines functions only in these
-// packages. A long run then takes half the time, and the program is still a sixth smaller than with inlining
-// everywhere.
+// inlined lists the packages in which runs spend most of their time. The compiler inlines functions only in these. That
+// halves the time for a long run, and the program is still a sixth smaller than with inlining everywhere.
 var inlined = []string{"runtime", "internal/runtime/...", modulePath + "/sim", modulePath + "/sim/raft",
 	"go.etcd.io/raft/v3"}
 
 // FileNames lists the names of the site's files.
 var FileNames = []string{"index.html", "worker.js", "brotli.js", "fencepost.wasm.br", play.Scoreboard}
 
-// Files returns the files of the site: the page, the worker that answers the page's requests, the simulator that the
-// worker loads, and the page with the scoreboard of libraries. The page begins in the given state. If the go command
-// fails, the error contains its output.
+// Files returns the site's files: the page, the worker that answers the page's requests, the simulator that the worker
+// loads, and the page with the scoreboard of libraries. The page starts in the given state. If the go command fails,
+// the error includes its output.
 func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	program, err := compiled(ctx)
 	if err != nil {
@@ -56,7 +55,7 @@ func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The script that Go programs need in a browser is part of the Go distribution that compiled the simulator.
+	// The script that Go programs need in a browser comes with the Go distribution that compiled the simulator.
 	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
 	if err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	return files, nil
 }
 
-// boardPage returns the page with the scoreboard.
+// boardPage returns the scoreboard page.
 func boardPage() ([]byte, error) {
 	board, err := scoreboard.New(scoreboard.Files())
 	if err != nil {
@@ -108,7 +107,7 @@ func pack(ctx context.Context, program []byte) ([]byte, error) {
 }
 
 // compiled returns the simulator as WebAssembly. If the current folder is in this module, it compiles the source there;
-// otherwise it compiles the source of this program's version.
+// otherwise it compiles the source of the version that this program was built from.
 func compiled(ctx context.Context) ([]byte, error) {
 	folder, err := temporary.New()
 	if err != nil {
@@ -138,7 +137,7 @@ func compiled(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// fetch creates a module in a new folder that contains the source of this program's version.
+// fetch creates a module in a new folder with the source of the version that this program was built from.
 func fetch(ctx context.Context, dir string) error {
 	info, known := debug.ReadBuildInfo()
 	if !known || info.Main.Path != modulePath || info.Main.Version == "" || info.Main.Version == "(devel)" {
@@ -155,7 +154,7 @@ func fetch(ctx context.Context, dir string) error {
 	return err
 }
 
-// run runs the go command with a browser as the target, and returns its output.
+// run runs the go command with a browser as the target, and returns the command's output.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = dir

@@ -13,10 +13,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 )
 
-// MostAdviceSeeds is the maximum for --seeds. It is small enough that the sum of two ranges of seeds fits in an int.
+// MostAdviceSeeds is the maximum for --seeds. It is small enough for the sum of two seed ranges to fit in an int.
 const MostAdviceSeeds = 1_000_000
 
-// Advice is one invocation of a command that advises.
+// Advice is one invocation of a command that gives advice.
 type Advice struct {
 	output.Frame
 	Options  advise.Options
@@ -25,7 +25,7 @@ type Advice struct {
 	Limit    []string // flags of the command that set its limit of processor time
 }
 
-// Prepare checks, before anything runs, that the results can be written.
+// Prepare checks that the results can be written, before anything runs.
 func (j *Advice) Prepare() error {
 	if j.Out == "" {
 		j.Out = "_runs/advise-" + j.Scenario.Name
@@ -54,7 +54,7 @@ func (j *Advice) Conclude(a *advise.Advice) error {
 	return j.Emit(document, report.Standing())
 }
 
-// filesOfChange returns the names of the scenario file and the diff of the change with index n.
+// filesOfChange returns the names of the scenario file and the diff for the change with index n.
 func filesOfChange(n int) (file, patch string) {
 	return fmt.Sprintf("%d.yaml", n+1), fmt.Sprintf("%d.diff", n+1)
 }

@@ -14,7 +14,7 @@ type Comparison struct {
 	Seeds int // number of runs for each table cell
 }
 
-// Prepare checks, before anything runs, that the scenarios of all entries of the comparison can be written.
+// Prepare checks, before anything runs, that the scenarios for all entries in the comparison can be written.
 func (j *Comparison) Prepare() error {
 	err := j.Open("compare")
 	if err != nil || j.Out == "" {

@@ -77,7 +77,7 @@ func (j *Corpus) Conclude(c *corpus.Corpus) error {
 	return j.Emit(c.Document(), c.Standing())
 }
 
-// keep writes the scenario of a mutant or a lock, and returns its path.
+// keep writes a mutant's or a lock's scenario, and returns its path.
 func (j *Corpus) keep(name string, text []byte) string {
 	j.Files.Keep(output.File{Name: corpusFile(name), Content: text})
 	return filepath.Join(j.Out, corpusFile(name))
@@ -85,7 +85,7 @@ func (j *Corpus) keep(name string, text []byte) string {
 
 func corpusFile(name string) string { return name + ".yaml" }
 
-// repeat returns the command that repeats this call.
+// repeat returns the command that repeats this invocation.
 func (j *Corpus) repeat() string {
 	o := &j.Options
 	call := fmt.Sprintf("%s corpus --seeds %d", output.Program(), o.Seeds)

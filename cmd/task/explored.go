@@ -36,7 +36,7 @@ func (x *Exploration) Register(c *cobra.Command) {
 	c.Flags().StringVar(&x.Out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
 }
 
-// Prepare checks, before anything runs, that the results can be written.
+// Prepare checks that the results can be written, before anything runs.
 func (x *Exploration) Prepare() error { return x.Open("explore") }
 
 // Spare checks that the results will not overwrite other files in the folder. If the folder contains a record, call

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// unsteady returns a scenario whose lock comes from a library. Each run gets different random numbers from the run
-// before, even with the same seed.
+// unsteady returns a scenario with a lock from a library. Each run gets different random numbers from the run before,
+// even with the same seed.
 func unsteady(t *testing.T) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: unsteady\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 2s}\n" +
@@ -40,8 +40,8 @@ func unsteady(t *testing.T) *scenarios.Scenario {
 	return s
 }
 
-// A violation is reported even if it does not occur again when its run is repeated, and can therefore be neither shrunk
-// nor shown. The other findings are reported as usual.
+// A violation is reported even if it does not recur when its run is repeated, so that it can be neither shrunk nor
+// shown. The other findings are reported as usual.
 func TestAViolationThatCannotBeRepeatedIsReported(t *testing.T) {
 	s := unsteady(t)
 	e, err := search.NewExploration(s, 1, 40, search.Whole)

@@ -16,7 +16,8 @@ import (
 )
 
 // FolderFor returns the default folder for a command's results. Its name contains a hash of the scenario and of the
-// given options. So a command with other options writes to another folder, and the same command replaces its results.
+// given options. So a command with different options writes to a different folder, and the same command replaces its
+// results.
 func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	sum := sha256.New()
 	for _, text := range append(asked, string(s.Text())) {
@@ -25,8 +26,8 @@ func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// Inputs returns the files that are needed to repeat a run. They include the scenario if it is not in the catalog, so
-// that the folder can be moved.
+// Inputs returns the files needed to repeat a run. They include the scenario if it is not in the catalog, so that the
+// folder can be moved.
 func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.File {
 	if s.Path == "" {
 		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))}}
@@ -36,7 +37,7 @@ func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.F
 		{Name: search.ScenarioFile, Text: s.Text()}}
 }
 
-// The names of the files that contain the history of a run and the results.
+// The names of the files that contain a run's history and the results.
 const (
 	HistoryFile = "history.jsonl"
 	VerdictFile = "verdict.json"
@@ -52,8 +53,8 @@ func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run
 	f.Keep(path.Join(place, VerdictFile), "run", run.Document())
 }
 
-// FilesOfRun returns patterns that match the names of all files that WriteRun writes to a subfolder. The argument place
-// is the subfolder or a pattern for it.
+// FilesOfRun returns patterns that match the names of all files that WriteRun writes to a subfolder. place is the
+// subfolder or a pattern for it.
 func FilesOfRun(place string) (all []string) {
 	for _, name := range []string{search.PlanFile, search.ScenarioFile, HistoryFile, VerdictFile} {
 		all = append(all, path.Join(place, name))

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// Guest is code that replaces the scenario's own protocol as the clients' lock: a test of a Go package, or a program
-// for each client. A nil Guest means that there is none.
+// Guest is code that takes the place of the scenario's own protocol as the clients' lock. It is either a test from a Go
+// package or a program for each client. A nil Guest means there is none.
 type Guest struct {
 	*remote.Test        // nil: the code is a program
 	folder, name string // the folder and name of the test
@@ -21,11 +21,11 @@ type Guest struct {
 	client       string // the command that starts the program
 }
 
-// TestUsage is the usage text of the flag that names the test.
+// TestUsage is the usage text for the flag that names the test.
 const TestUsage = "run the `TEST` of the Go package in FOLDER, which must call locktest.Run"
 
-// OpenTest builds the test of a package and returns a scenario made from its Config. Processes of the test binary run
-// the scenario. They end when the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.
+// OpenTest builds a package's test and returns a scenario made from its Config. The scenario runs in processes of the
+// test binary, which end when the Guest is closed. If name is not a folder, OpenTest opens it as a scenario.
 func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -42,8 +42,8 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	return opened(&Guest{Test: built, folder: name, name: test})
 }
 
-// OpenBuilt is like OpenTest, but for a test binary that is already built. workDir is the binary's working directory.
-// The package's folder need not exist on this machine.
+// OpenBuilt is like OpenTest, but for a test binary that has already been built. workDir is the binary's working
+// directory. The package's folder need not exist on this machine.
 func OpenBuilt(binary, workDir, folder, test string) (*scenarios.Scenario, *Guest, error) {
 	built, err := remote.Open(binary, workDir, test)
 	if err != nil {
@@ -70,12 +70,12 @@ func hasGo(folder string) bool {
 	return err == nil && len(files) > 0
 }
 
-// ClientUsage is the usage text of the flag that names the program.
+// ClientUsage is the usage text for the flag that names the program.
 const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\n" +
 	"fencepost live -h describes its input and what it reports"
 
-// OpenWith is like OpenTest, but if client is not empty, it opens a scenario in which each client is a process that
-// runs the command client. It can be run until the Guest is closed.
+// OpenWith is like OpenTest, but if client is not empty, it opens a scenario in which each client is a process running
+// the command client. The scenario can be run until the Guest is closed.
 func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	if client == "" {
 		return OpenTest(name, test)
@@ -90,7 +90,7 @@ func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	return With(s, client)
 }
 
-// With returns a copy of a scenario that runs the given command as each client.
+// With returns a copy of a scenario that runs the given command for each client.
 func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, error) {
 	v, err := live.NewVirtual(s, client)
 	if err != nil {
@@ -99,7 +99,7 @@ func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, er
 	return s.With(v.Code()), &Guest{programs: v, client: client}, nil
 }
 
-// Close stops the processes that the Guest started: those of the test, or those of the program.
+// Close stops the processes that the Guest started, for the test or for the program.
 func (t *Guest) Close() {
 	switch {
 	case t == nil:
@@ -110,7 +110,7 @@ func (t *Guest) Close() {
 	}
 }
 
-// Stop ends all runs of programs that are in progress. It may be called on any goroutine.
+// Stop ends all program runs that are in progress. It can be called from any goroutine.
 func (t *Guest) Stop() {
 	if t != nil && t.programs != nil {
 		t.programs.Stop()
@@ -118,7 +118,7 @@ func (t *Guest) Stop() {
 }
 
 // Argument returns the command-line argument that names the scenario or the test, followed by the flag that names the
-// program, if there is one.
+// program, if any.
 func (t *Guest) Argument(s *scenarios.Scenario) string {
 	word := output.Word(NameOf(s))
 	if t != nil && t.Test != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Open returns the scenario in the catalog with the given name. If there is none, it reads the scenario from a file,
-// and name is the file's path.
+// Open returns the catalog scenario with the given name. If there is none, it treats name as a path and reads the
+// scenario from that file.
 func Open(name string) (*scenarios.Scenario, error) { return OpenFrom("", name) }
 
-// OpenFrom is like Open, but the relative path of a file is relative to dir.
+// OpenFrom is like Open, but a relative file path is relative to dir.
 func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); !errors.Is(err, fs.ErrNotExist) {
 		return s, err
@@ -31,7 +31,7 @@ func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// NameOf returns the name or path under which a command finds the scenario.
+// NameOf returns the name or path that commands use for the scenario.
 func NameOf(s *scenarios.Scenario) string {
 	if s.Path != "" {
 		return s.Path

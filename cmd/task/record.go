@@ -22,8 +22,8 @@ const (
 // savedEvery is the interval between saves. If the program is killed, at most this much work is lost.
 const savedEvery = time.Second
 
-// FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that the
-// exploration of a changed scenario begins in another folder.
+// FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that exploring a
+// changed scenario begins in another folder.
 func FolderOf(e *search.Result) string {
 	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
 	if e.Shard != search.Whole {
@@ -32,7 +32,7 @@ func FolderOf(e *search.Result) string {
 	return dir
 }
 
-// ReadResult reads the record of a search from a folder; file is ExplorationFile or RunsFile. The error matches
+// ReadResult reads a search's record from a folder; file is ExplorationFile or RunsFile. The error matches
 // os.ErrNotExist if there is no record.
 func ReadResult(dir, file string) (*search.Result, error) {
 	path := filepath.Join(dir, file)
@@ -60,9 +60,9 @@ func ReadResult(dir, file string) (*search.Result, error) {
 // mostRecord is the maximum size of a record, in bytes. Records of large searches take a few MB.
 const mostRecord = 256 << 20
 
-// readRecord reads the file of a record, which another person may have written. It returns an error if the file is
-// larger than the given maximum. In that case it reads little more than the maximum, or nothing if the file system
-// reports a larger size.
+// readRecord reads a record file, which someone else may have written. It returns an error if the file is larger than
+// the given maximum. In that case it reads little more than the maximum, or nothing if the file system reports a larger
+// size.
 func readRecord(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {

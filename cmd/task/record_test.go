@@ -30,7 +30,8 @@ func TestRecordsAreReadUpToALimit(t *testing.T) {
 	}
 }
 
-// TestNoRecordOfAQuarterGigabyteIsRead checks that the error names the limit. The file is sparse, so it takes no space.
+// TestNoRecordOfAQuarterGigabyteIsRead checks that the error names the limit. The file is sparse, so it takes up no
+// space.
 func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, ExplorationFile))
@@ -54,8 +55,8 @@ func refused(t *testing.T, path string, most int64, why string) {
 	}
 }
 
-// TestARecordOfAnotherKindIsRefused checks that a record is read under the file name of its own kind, and rejected
-// under the name of the other kind.
+// TestARecordOfAnotherKindIsRefused checks that a record is read under the file name for its own kind, and rejected
+// under the file name for the other kind.
 func TestARecordOfAnotherKindIsRefused(t *testing.T) {
 	for _, kind := range []string{ExplorationFile, RunsFile} {
 		text, err := os.ReadFile(filepath.Join("../../scenarios/search/testdata/before", kind))

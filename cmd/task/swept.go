@@ -63,7 +63,7 @@ func (a *SweepAsked) Register(c *cobra.Command) {
 		"minimum number of runs at points next to an edge and where a condition becomes true")
 }
 
-// Settle sets the scenario of the sweep, and fills in the sweep's options from the user's flags.
+// Settle sets the sweep's scenario, and fills in the sweep's options from the user's flags.
 func (j *Sweep) Settle(s *scenarios.Scenario) (err error) {
 	o := &j.Options
 	j.Scenario = s
@@ -105,7 +105,7 @@ func (j *Sweep) Settle(s *scenarios.Scenario) (err error) {
 	return nil
 }
 
-// Prepare checks, before anything runs, that the results of the sweep can be written.
+// Prepare checks that the sweep's results can be written, before anything runs.
 func (j *Sweep) Prepare() error {
 	if j.Out == "" {
 		j.Out = FolderFor("sweep-"+j.Scenario.Name, j.Scenario, j.given()...)
@@ -137,8 +137,8 @@ func (j *Sweep) Conclude(swept *sweep.Sweep) error {
 	return j.Emit(shown, swept.Standing())
 }
 
-// report builds the report of the sweep. It also writes the scenarios on both sides of each edge (see sweep.Edge), and
-// those in which a counterexample was found.
+// report builds the sweep's report. It also writes the scenarios on both sides of each edge (see sweep.Edge), and those
+// for which a counterexample was found.
 func (j *Sweep) report(s *sweep.Sweep) (*sweep.Report, error) {
 	r := &sweep.Report{Sweep: s, Scenario: j.Scenario, Repeats: map[*sweep.Edge]string{},
 		Shown: map[int]*single.Run{}, Files: j.Out, Repeat: j.repeat()}
@@ -171,8 +171,8 @@ func (j *Sweep) report(s *sweep.Sweep) (*sweep.Report, error) {
 	return r, nil
 }
 
-// sides writes the scenarios on both sides of the n-th edge of a law (see sweep.Edge). It returns a command that shows
-// the violation on one of the two sides, or "" if the law is violated on neither.
+// sides writes the scenarios on both sides of a law's n-th edge (see sweep.Edge). It returns a command that shows the
+// violation on one of the two sides, or "" if the law is not violated on either side.
 func (j *Sweep) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err error) {
 	for _, side := range []struct {
 		point *sweep.Point

@@ -21,7 +21,7 @@ type Verification struct {
 	Guest  *Guest // the code of the clients' lock; nil: the scenario's own protocol
 }
 
-// OneRun returns an error if a flag that cannot be combined with --requests was set.
+// OneRun returns an error if a flag was set that cannot be combined with --requests.
 func OneRun(o *verify.Options, changed func(flag string) bool) error {
 	for _, flag := range []string{"faults", "delays", "orders", "all-ends"} {
 		if o.Requests && changed(flag) {
@@ -32,7 +32,7 @@ func OneRun(o *verify.Options, changed func(flag string) bool) error {
 	return nil
 }
 
-// Prepare checks, before anything runs, that the findings can be written.
+// Prepare checks that the findings can be written, before anything runs.
 func (j *Verification) Prepare() error {
 	if err := j.Open("verify"); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (j *Verification) Prepare() error {
 	return j.Files.Spare(append(FilesOfRun(counterexample), VerdictFile)...)
 }
 
-// Conclude writes and reports the result. It also writes the files of the counterexample, if there is one.
+// Conclude writes and reports the result. If there is a counterexample, it also writes its files.
 func (j *Verification) Conclude(v *verify.Verification) error {
 	r := &verify.Report{Verification: v, Files: j.Out, Repeat: j.Repeat}
 	if v.Found != nil {
@@ -55,8 +55,8 @@ func (j *Verification) Conclude(v *verify.Verification) error {
 	return j.Emit(report, standing)
 }
 
-// counterexample repeats the run of the counterexample and writes its files. One of them is the scenario, with the
-// delays of this run.
+// counterexample repeats the counterexample's run and writes its files. One of them is the scenario with this run's
+// delays.
 func (j *Verification) counterexample(v *verify.Verification) (*single.Run, error) {
 	s := v.Assignments[v.Found.Assignment].Scenario
 	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Generator draws faults for one run. Each fault is valid for the run and survives being written as text and parsed
-// again. The same seed (or the same bytes) gives the same faults in any process and on any machine. A Generator must
-// not be used by two goroutines at the same time.
+// Generator draws faults for one run. Each fault is valid for the run, and can be written as text and parsed again
+// without change. The same seed (or the same bytes) gives the same faults in any process and on any machine. Two
+// goroutines must not use a Generator at the same time.
 type Generator struct {
 	mix     Mix
 	names   nemesis.Names
@@ -22,16 +22,16 @@ type Generator struct {
 	targets nemesis.Targets
 	kinds   []nemesis.Kind // the kinds that can be drawn
 	enabled []nemesis.Kind // the kinds that the current draw may use
-	weights int            // sum of the weights of the kinds in enabled
+	weights int            // total weight of the kinds in enabled
 	fuzzer  *fuzz.Fuzzer
 	dice    *dice
 }
 
-// ErrNothing reports that the mix has no fault that is possible in the run.
+// ErrNothing reports that none of the mix's faults is possible in the run.
 var ErrNothing = errors.New("mix: no fault of the mix can strike anything in this run")
 
 // NewGenerator returns a generator of faults that strike before the horizon, which is the length of a run. The horizon
-// must be from 1ms to nemesis.MaxDuration. If no fault of the mix is possible in the run, the error is ErrNothing.
+// must be from 1ms to nemesis.MaxDuration. If none of the mix's faults is possible in the run, the error is ErrNothing.
 func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generator, error) {
 	if err := mix.check(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generat
 	return g, nil
 }
 
-// drawStream makes the random stream of faults independent of other streams with the same seed.
+// drawStream makes the random stream for faults independent of other streams with the same seed.
 const drawStream = 0x66656e6365706f73
 
 // Draw draws faults for a seed.
@@ -64,15 +64,15 @@ func (g *Generator) Draw(seed uint64) []nemesis.Fault {
 	return faults
 }
 
-// DrawBytes draws faults from bytes that a fuzzing engine, such as go test -fuzz, provides. Each decision uses the next
-// eight bytes, so a small change of the input causes a small change of the plan.
+// DrawBytes draws faults from bytes provided by a fuzzing engine, such as go test -fuzz. Each decision uses the next
+// eight bytes, so a small change to the input causes a small change to the plan.
 func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
 	var faults drawn
 	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)
 	return faults
 }
 
-// drawn is the result of one draw. It has its own type because gofuzz uses the type to find the function that fills it.
+// drawn is the result of one draw. It has its own type so that gofuzz can find the function that fills it.
 type drawn []nemesis.Fault
 
 func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
@@ -85,7 +85,7 @@ func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	*faults = slices.DeleteFunc(*faults, g.excluded)
 }
 
-// enable chooses the kinds for this draw. If the mix has the option Swarm, it chooses each kind with a probability of
+// enable chooses the kinds for this draw. If the mix has the Swarm option, it chooses each kind with a probability of
 // one half, but at least one kind. Otherwise it chooses all kinds.
 func (g *Generator) enable(c fuzz.Continue) {
 	g.enabled, g.weights = g.enabled[:0], 0
@@ -101,8 +101,8 @@ func (g *Generator) enable(c fuzz.Continue) {
 	}
 }
 
-// possible reports whether the exclusions permit any fault of the kind. It returns true even if several exclusions
-// together rule out the kind, because it considers only exclusions of the whole kind.
+// possible reports whether the exclusions permit any fault of the kind. It considers only exclusions of the whole kind,
+// so it returns true even if several narrower exclusions together rule out the kind.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
@@ -161,10 +161,10 @@ func (g *Generator) kind(c fuzz.Continue) nemesis.Kind {
 			return k
 		}
 	}
-	return g.enabled[0] // unreachable: n is less than the sum of the weights
+	return g.enabled[0] // unreachable: n is less than the total weight
 }
 
-// dice implements nemesis.Dice. It uses a mix and a source of randomness.
+// dice implements nemesis.Dice with a mix and a source of randomness.
 type dice struct {
 	*Generator
 	c fuzz.Continue
@@ -196,14 +196,14 @@ func (d *dice) PPM() int {
 		ppm -= ppm % 1000 // rounded to a tenth of a percent, which is easier to read
 	}
 	if d.c.RandBool() {
-		// The drifts of one process add up. Even if all drifts of a draw affect the same process, its clocks must still
-		// run forward.
+		// One process's drifts add up. Even if all drifts in a draw affect the same process, its clocks must still run
+		// forward.
 		return -min(ppm, nemesis.SlowestPPM/d.mix.Most)
 	}
 	return ppm
 }
 
-// Message draws the number of a message. Low numbers are more frequent, since many links carry few messages.
+// Message draws a message number. Low numbers are more frequent, since many links carry few messages.
 func (d *dice) Message() int {
 	return 1 + min(d.c.Intn(d.mix.Messages), d.c.Intn(d.mix.Messages))
 }
@@ -214,9 +214,9 @@ func duration(c fuzz.Continue, s Span) time.Duration {
 }
 
 // doubling draws a number from low to high, both of which must be at least 1. It divides the numbers into ranges, each
-// of which ends at twice its start. It chooses two ranges at random, takes the higher one, and draws a number from it
-// with equal probability. So large numbers are more frequent, because faults that break locks usually outlast a lease.
-// Small numbers also occur, because they show whether something depends on a very small difference in time.
+// ending at twice its start. It chooses two ranges at random, takes the higher one, and draws a number from it with
+// equal probability. So large numbers are more frequent, because faults that break locks usually outlast a lease. Small
+// numbers also occur, because they show whether something depends on a very small time difference.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {
@@ -229,8 +229,8 @@ func doubling(c fuzz.Continue, low, high int64) int64 {
 
 func pick[T any](c fuzz.Continue, list []T) T { return list[c.Intn(len(list))] }
 
-// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no setup. Seeding
-// math/rand's own source takes longer than drawing a plan.
+// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It does not need any setup,
+// whereas seeding math/rand's own source takes longer than drawing a plan.
 type splitMix struct{ state uint64 }
 
 func (s *splitMix) Seed(seed int64) { s.state = uint64(seed) }

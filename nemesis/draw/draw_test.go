@@ -102,8 +102,8 @@ func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 }
 
 // TestEqualSeedsDrawEqualFaults checks that the same seed always draws the same faults. It also compares a digest of
-// all draws with a known one. If the digest changes, saved seeds no longer reproduce the failures for which they were
-// saved.
+// all draws with a known one. If the digest changes, saved seeds no longer reproduce the failures that they were saved
+// for.
 func TestEqualSeedsDrawEqualFaults(t *testing.T) {
 	g := newGenerator(t, nil)
 	digest, different := fnv.New64a(), map[string]bool{}
@@ -302,7 +302,7 @@ func TestSplitMixIsThePublishedGenerator(t *testing.T) {
 	}
 }
 
-// FuzzDrawBytes checks that faults drawn from any bytes are valid for the run.
+// FuzzDrawBytes checks that faults drawn from arbitrary bytes are valid for the run.
 func FuzzDrawBytes(f *testing.F) {
 	g, err := NewGenerator(Default(), testNames, time.Minute)
 	if err != nil {
@@ -319,7 +319,7 @@ func FuzzDrawBytes(f *testing.F) {
 	})
 }
 
-// BenchmarkDraw measures the time to draw one plan of five faults.
+// BenchmarkDraw measures how long it takes to draw one plan of five faults.
 func BenchmarkDraw(b *testing.B) {
 	five := func(m *Mix) { m.Fewest = 5 }
 	b.Run("kept generator", func(b *testing.B) {

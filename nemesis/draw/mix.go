@@ -1,5 +1,5 @@
 // Package draw draws random faults. A mix says which kinds of faults are drawn, how often, and how large they are. A
-// generator uses a mix to draw faults that are possible for the processes of a run.
+// generator uses a mix to draw faults that are possible for the processes in a run.
 //
 // Goals: the same seed gives the same faults everywhere, so that a seed in a report reproduces its run. Every drawn
 // fault is valid and readable. Durations are spread over the orders of magnitude at which locks break. If faults are
@@ -25,43 +25,42 @@ type Mix struct {
 	// Weights says how often each kind is drawn relative to the others. A kind that is not possible in the run is never
 	// drawn.
 	Weights Weights
-	// These are ranges of durations. Pause is how long a process is paused, and Jump is how far a clock jumps in either
-	// direction. Delay is the delay of a message, and Fsync is the delay of an fsync. Outage is how long a cut, drift,
-	// slow link or slow fsync lasts. Downtime is the time until a restart.
+	// Ranges of durations. Pause is how long a process is paused, and Jump is how far a clock jumps in either
+	// direction. Delay is how long a message is delayed, and Fsync is how much longer an fsync takes. Outage is how
+	// long a cut, drift, slow link or slow fsync lasts. Downtime is the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
 	// PPM is the largest drift, in either direction, from 1 to nemesis.MaxPPM.
 	PPM int
 	// Forever is the percentage of cuts and drifts that never end, and of crashes and shutdowns without a restart.
 	Forever int
-	// AtPoint is the percentage of triggers that are points. The other triggers are times.
+	// AtPoint is the percentage of triggers that are points. The rest are times.
 	AtPoint int
 	// Aimed is the percentage of faults that are moved to the time of an event in a fault-free run. Faults that strike
-	// at a named point are neither moved nor counted. A Generator has no fault-free run, so its caller moves the
-	// faults.
+	// at a named point are neither moved nor counted. A Generator does not have a fault-free run, so its caller moves
+	// the faults.
 	Aimed int
-	// Guided is the percentage of draws that are replaced by variations of an earlier plan whose run nearly broke a
-	// law. The caller of a Generator replaces them, because a Generator does not know how close a run came to breaking
-	// a law.
+	// Guided is the percentage of draws that are replaced by variations of an earlier plan whose run came close to
+	// breaking a law. A Generator's caller replaces them, because the Generator does not know how close a run came.
 	Guided int
 	// Points lists the points that triggers may use. It should contain only points that the protocol passes.
 	Points []sim.Point
 	// Swarm makes each draw use only a random half of the kinds, so that some runs have only crashes and others only
-	// pauses and cuts. Faults that can hide each other's effects then also occur alone (Groce and others, Swarm
-	// Testing, 2012).
+	// pauses and cuts. Faults that can hide each other's effects then also occur alone (Groce et al., Swarm Testing,
+	// 2012).
 	Swarm bool
-	// Without lists faults that are removed from each draw. The other faults of a draw do not change.
+	// Without lists faults that are removed from each draw. The other faults in a draw do not change.
 	Without []nemesis.Exclusion
 	// Messages is the largest message or reply number that is drawn. Passes is the largest n that is drawn for a
-	// trigger such as "the n-th acquired", which requires a client to reach a point n times. Both are at least 1.
+	// trigger such as "the n-th acquired", for which a client must reach a point n times. Both are at least 1.
 	Messages, Passes int
 
 	ttl time.Duration // the TTL passed to For
 }
 
-// Weights holds one weight per kind, from 0 to MaxWeight, indexed by kind.
+// Weights contains one weight per kind, from 0 to MaxWeight, indexed by kind.
 type Weights [nemesis.MaxKinds + 1]int
 
-// defaultWeights returns the weights in the definitions of the kinds.
+// defaultWeights returns the weights from the kinds' definitions.
 func defaultWeights() Weights {
 	var w Weights
 	for _, k := range nemesis.Kinds {
@@ -87,7 +86,8 @@ func (w Weights) With(kinds []string) Weights {
 	return w
 }
 
-// Additions returns the kinds in the mix whose default weight is zero, so that they are drawn only on request.
+// Additions returns the kinds in the mix that have a default weight of zero, which means that they are drawn only on
+// request.
 func (m *Mix) Additions() (kinds []nemesis.Kind) {
 	for _, k := range nemesis.Kinds {
 		if k.Weight() == 0 && m.Weights[k] > 0 {
@@ -105,8 +105,8 @@ type Span struct{ Min, Max time.Duration }
 // Default returns a mix for locks with a TTL of 10 s.
 func Default() Mix { return For(10 * time.Second) }
 
-// For returns a mix with durations around the TTL, because locks break when something lasts slightly longer than the
-// TTL, or slightly less. A TTL below 100 ms counts as 100 ms, and a TTL above an hour as an hour.
+// For returns a mix with durations around the TTL, because locks break when something lasts slightly longer or slightly
+// shorter than the TTL. A TTL below 100 ms counts as 100 ms, and a TTL above an hour as an hour.
 func For(ttl time.Duration) Mix {
 	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
 	return Mix{
@@ -130,8 +130,8 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether the durations of a fault lie within the mix's ranges. The fault need not have been drawn. A
-// range that equals the default for the TTL imposes no limit, because a fault that was moved to the time of an event
+// allows reports whether a fault's durations lie within the mix's ranges. The fault need not have been drawn. A range
+// that equals the default for the TTL does not impose a limit, because a fault that was moved to the time of an event
 // may lie outside it.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
@@ -191,7 +191,7 @@ func (m *Mix) check() error {
 	return nil
 }
 
-// Limits on the settings of a mix.
+// Limits on a mix's settings.
 const (
 	MaxFaults = 1000      // maximum number of faults in one draw
 	MaxWeight = 1_000_000 // maximum weight of a kind, so that the sum of all weights fits into an int32

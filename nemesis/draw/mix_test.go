@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestExclusionsTakeOutAndLeaveTheRest checks that exclusions remove the excluded faults from a draw and change nothing
-// else in it.
+// TestExclusionsTakeOutAndLeaveTheRest checks that exclusions remove the excluded faults from a draw and do not change
+// anything else in it.
 func TestExclusionsTakeOutAndLeaveTheRest(t *testing.T) {
 	all := newGenerator(t, nil)
 	lines := []string{"jump of servers", "crash losing everything, restart within 10s", "drift above 1000ppm", "pause"}

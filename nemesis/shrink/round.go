@@ -7,9 +7,10 @@ import "time"
 
 // roughness measures how far a number is from being round: the rounder of two numbers has the smaller roughness. Four
 // rules are applied in this order until one distinguishes the two numbers. The number with fewer significant digits is
-// rounder. A number whose last significant digit is 5 is rounder, and so is a number whose only significant digit is 1
-// or 2. A number is rounder if the decimal place of its first digit is closer to that of 10^home. The smaller number is
-// rounder. Different numbers have different roughness. n must not be negative; the roughness of 0 is 0.
+// rounder. A number with 5 as its last significant digit is rounder, and so is a number with 1 or 2 as its only
+// significant digit. A number is rounder if the decimal place of its first digit is closer to that of 10^home. The
+// smaller number is rounder. Different numbers have different roughness. n must not be negative; the roughness of 0 is
+// 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -39,7 +40,7 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 	return mantissa, digits, zeros
 }
 
-// rounder returns numbers to try in place of n that may be rounder. It rounds n down and up to fewer digits, and to a
+// rounder returns numbers to try instead of n that may be rounder. It rounds n down and up to fewer digits, and to a
 // last digit of 0 or 5. If n has only one digit, it tries the other digits. It also tries 1, 2 and 5 times each power
 // of ten from 10^lowest to 10^highest. The list may contain duplicates, and numbers that are not rounder than n. For 0,
 // the list is empty. n must not be negative.
@@ -78,8 +79,7 @@ const second = 9
 
 func durationRoughness(d time.Duration) int64 { return roughness(int64(max(d, -d)), second) }
 
-// rounderDurations returns round durations from 1 ms to 500 s, and round durations near d. They have the same sign as
-// d.
+// rounderDurations returns round durations from 1 ms to 500 s, and round durations near d, all with the same sign as d.
 func rounderDurations(d time.Duration) []time.Duration {
 	sign := time.Duration(1)
 	if d < 0 {
@@ -105,8 +105,8 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller returns numbers to try in place of n: 1 to 12, then numbers at growing intervals, and always n-1. All are
-// less than n.
+// smaller returns numbers to try instead of n: 1 to 12, then numbers at growing intervals, and always n-1. All are less
+// than n.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

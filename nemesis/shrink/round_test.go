@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// The durations are listed from the roundest to the least round.
+// Durations are listed from the roundest to the least round.
 func TestDurationsFromRoundToRough(t *testing.T) {
 	inOrder := []string{"0s", "1s", "2s", "5s", "100ms", "200ms", "500ms", "10s", "20s", "50s", "10ms", "100s",
 		"1ms", "1000s",
@@ -39,8 +39,8 @@ func mustDuration(t *testing.T, text string) time.Duration {
 }
 
 // TestRounderNumbersHaveTheFewestDigitsThatARangeAllows assumes that only the numbers in a certain range show the
-// failure. It checks that rounder lists a number in that range that has as few significant digits as possible. The test
-// compares the result with all numbers in the range.
+// failure. It checks that rounder lists a number in that range that has as few significant digits as possible, by
+// comparing the result with all numbers in the range.
 func TestRounderNumbersHaveTheFewestDigitsThatARangeAllows(t *testing.T) {
 	digitsOf := func(n int) int { _, digits, _ := significant(int64(n)); return digits }
 	for n := 1; n <= 1200; n++ {

@@ -3,8 +3,8 @@
 // Goals: no remaining fault can be removed or replaced by a simpler one without the failure going away or becoming
 // rarer. The plan uses round numbers, as a person would. The result depends only on the inputs.
 //
-// Non-goals: this package does not decide whether a plan fails; the caller does. It does not reduce the clients, cycles
-// or servers of a scenario.
+// Non-goals: this package does not decide whether a plan fails; the caller does. It does not reduce a scenario's
+// clients, cycles or servers.
 package shrink
 
 import (
@@ -24,11 +24,11 @@ const OtherSeeds = 16
 // Shrink makes a failing plan small. The result has two properties. If any fault is removed, the failure goes away
 // under the plan's own seed and under each of the OtherSeeds. If any fault is replaced by one that Simpler lists for
 // it, the failure goes away or becomes rarer, which means that fewer of the OtherSeeds show it. So the result contains
-// nothing unnecessary, and depends on a lucky seed as little as possible.
+// nothing unnecessary, and depends as little as possible on a lucky seed.
 //
 // fails reports whether a plan fails in the intended way. It must give the same answer for the same plan, and is called
-// twice for many plans. The caller may stop the search by letting fails return false for all further plans. Shrink then
-// soon returns the smallest failing plan that it knows. p must fail and must be valid for a run with the known
+// twice for many plans. The caller can stop the search by letting fails return false from then on. Shrink then soon
+// returns the smallest failing plan that it has found. p must fail and must be valid for a run with the known
 // processes. Every plan that Shrink tries is also valid for this run.
 func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) nemesis.Plan {
 	s := shrinker{known, func(p nemesis.Plan) bool { return p.Validate(known) == nil && fails(p) }}
@@ -100,7 +100,7 @@ func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nem
 	return p, false
 }
 
-// UnderSomeSeed returns the plan with a seed under which it fails. It tries the plan's own seed first, and then each of
+// UnderSomeSeed returns the plan with a seed that makes it fail. It tries the plan's own seed first, and then each of
 // the OtherSeeds.
 func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemesis.Plan, found bool) {
 	if fails(p) {
@@ -151,7 +151,7 @@ func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// renumber gives processes lower numbers, in all faults at once, by swapping two processes of the same kind. It keeps a
+// renumber gives processes lower numbers by swapping two processes of the same kind in all faults at once. It keeps a
 // swap only if the failure does not become rarer.
 func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	for again := true; again; {
@@ -184,7 +184,7 @@ func (two pair) swap(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-// swaps returns the pairs of processes that should be exchanged to lower the sum of all process numbers in the plan.
+// swaps returns the pairs of processes to swap to lower the sum of all process numbers in the plan.
 func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	times := map[sim.ProcessID]int{} // how many times each process is named
 	var all []sim.ProcessID
@@ -206,8 +206,8 @@ func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	return list
 }
 
-// tidy sorts the faults in the order in which they probably strike. It keeps the old order if sorting makes the failure
-// go away or become rarer.
+// tidy sorts the faults by when they are likely to strike. It keeps the old order if sorting makes the failure go away
+// or become rarer.
 func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	q := p
 	q.Faults = slices.Clone(p.Faults)
@@ -246,7 +246,7 @@ func withSeed(p nemesis.Plan, seed uint64) nemesis.Plan {
 	return p
 }
 
-// withoutFaults returns the plan without n of its faults, beginning at the given index.
+// withoutFaults returns the plan without n of its faults, starting at index from.
 func withoutFaults(p nemesis.Plan, from, n int) nemesis.Plan {
 	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
 	return p

@@ -30,9 +30,9 @@ func set(p nemesis.Plan) uint {
 	return s
 }
 
-// TestReduceLeavesNoFaultThatCanBeTaken considers the subsets of four faults. It tries every way in which some of them
-// fail and others do not, as long as the whole plan fails; adding a fault may make a failure go away. The reduced plan
-// must fail, and no fault can be removed from it.
+// TestReduceLeavesNoFaultThatCanBeTaken checks that the reduced plan fails, and that no further fault can be removed
+// from it. It tries every way in which some subsets of four faults fail and others do not. The whole plan always fails,
+// but adding a fault to a subset may make a failure go away.
 func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	const faults, whole = 4, 1<<4 - 1
 	plan := numbered(faults)
@@ -50,8 +50,8 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	}
 }
 
-// TestReduceFindsTheSetThatFails uses plans that fail exactly when they contain a certain set of faults, and checks
-// that Reduce returns that set. The plans have up to eight faults.
+// TestReduceFindsTheSetThatFails checks that Reduce returns a particular set of faults if plans fail if and only if
+// they contain that set. The plans have up to eight faults.
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {
@@ -63,8 +63,8 @@ func TestReduceFindsTheSetThatFails(t *testing.T) {
 	}
 }
 
-// For each seed, random sets of faults fail. Reduce must return a plan from which no fault can be removed under any of
-// the seeds that it tries.
+// TestReduceTriesOtherSeeds checks that Reduce returns a plan from which no fault can be removed under any of the seeds
+// that it tries. Random sets of faults fail, and different ones for each seed.
 func TestReduceTriesOtherSeeds(t *testing.T) {
 	const faults = 5
 	lower := 0
@@ -105,7 +105,7 @@ func coin(numbers ...uint64) uint64 {
 	return h.Sum64() >> 20
 }
 
-// checkMinimal checks each guarantee in the comment of Shrink.
+// checkMinimal checks each guarantee in Shrink's comment.
 func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) bool) {
 	t.Helper()
 	if err := small.Validate(testNames); err != nil || !fails(small) {
@@ -124,8 +124,9 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 	}
 }
 
-// A plan may break reply 1, reply 2 or no reply of each of two servers, so there are nine plans. The test tries every
-// set of failing plans that includes the largest plan.
+// TestShrinkLeavesNothingThatCanBeSimpler checks that the result of Shrink cannot be simplified any further. A plan may
+// break reply 1, reply 2 or no reply from each of two servers, so there are nine plans. The test tries every set of
+// failing plans that contains the largest plan.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	reply := func(server sim.ProcessID, n int) nemesis.Fault {
 		return nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: server, Number: n}
@@ -152,8 +153,8 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	}
 }
 
-// Plans fail at random, independently of each other. The probability of a failure is low for some seeds and high for
-// others. Plans have up to five randomly chosen faults.
+// TestShrinkComesToAnEndWhateverFails checks Shrink with plans that fail at random, independently of each other. The
+// plans have up to five random faults. They fail rarely for some seeds and often for others.
 func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	g := newGenerator(t, nil)
 	for draw := range uint64(30) {
@@ -178,8 +179,8 @@ func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	}
 }
 
-// The plan fails if the lock's holder is paused for longer than its lease; its other faults have no effect. Shrink must
-// return only the pause.
+// TestShrinkFindsTheShortestPlan checks that Shrink returns only a pause if the plan fails whenever the lock's holder
+// is paused for longer than its lease, and the other faults have no effect.
 func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 12345}
 	for _, line := range []string{
@@ -204,8 +205,8 @@ func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	}
 }
 
-// A pause of 10s shows the failure under one seed only, and a pause of 20s under every seed. Shrink must return the
-// longer pause.
+// TestShrinkDoesNotMakeAFailureRarer checks that Shrink returns a pause of 20s, which fails under every seed, rather
+// than one of 10s, which fails only under one seed.
 func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "pause client-1 for 14.5s after acquired")}}
@@ -221,8 +222,9 @@ func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	}
 }
 
-// The plan fails with a small jump and a crash, or with only a large jump. Neither the small jump nor the crash can be
-// removed, but the large jump can replace both.
+// TestShrinkFindsOneFaultInPlaceOfTwo checks that Shrink replaces two faults with one. The plan fails with a small jump
+// and a crash, or with a large jump alone. Neither the small jump nor the crash can be removed, but the large jump can
+// replace both.
 func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"),
@@ -239,8 +241,8 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	}
 }
 
-// A client crashes and is cut off. Shrink must change its number to the lowest one in both faults at once, and sort the
-// faults.
+// TestShrinkTidiesUp checks that Shrink changes a client's number to the lowest one in two faults, a crash and a cut,
+// and sorts the faults.
 func TestShrinkTidiesUp(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}
@@ -261,8 +263,8 @@ func TestShrinkTidiesUp(t *testing.T) {
 	}
 }
 
-// The callback stands for a search that has no runs left: it then reports that no plan fails. Shrink must return the
-// smallest plan known to fail.
+// TestShrinkStopsWhenNothingMoreIsTried checks that Shrink returns the smallest plan known to fail if the search has
+// used up its runs. The callback then reports that no plan fails.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
 	g := newGenerator(t, func(m *draw.Mix) { m.Fewest, m.Most = 6, 6 })
 	plan := nemesis.Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}

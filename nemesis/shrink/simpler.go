@@ -45,8 +45,8 @@ func flag(b bool) int64 {
 }
 
 // class ranks triggers, the simplest first. The start of the run is the simplest, because the line need not mention it.
-// A named point of the protocol, or a message that is identified by its content, shows why the fault strikes at that
-// moment. A time does not.
+// A named point in the protocol, or a message identified by its content, shows why the fault strikes at that moment. A
+// time does not.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
@@ -70,7 +70,7 @@ func turned(f *nemesis.Fault) bool {
 	return len(f.Left) > 0 && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }
 
-// numbers returns the sum of all numbers in the names of the processes.
+// numbers returns the sum of all numbers in the processes' names.
 func numbers(processes ...sim.ProcessID) int64 {
 	sum := int64(0)
 	for _, p := range processes {
@@ -87,7 +87,7 @@ func numbers(processes ...sim.ProcessID) int64 {
 	return sum
 }
 
-// Simpler returns faults to try in place of f, the simplest first. Each is simpler than f and valid for a run with the
+// Simpler returns faults to try instead of f, the simplest first. Each is simpler than f and valid for a run with the
 // known processes. The following make a fault simpler, the most important first:
 //
 //   - it destroys less data: not everything, but only unsynced writes, or nothing (the server is shut down);
@@ -95,8 +95,8 @@ func numbers(processes ...sim.ProcessID) int64 {
 //   - its trigger is simpler: the start of the run is the simplest; next is a point, especially a well-known one, the
 //     first time it is passed, by the client that the fault itself names; next is a message identified by its content;
 //     a time is the least simple;
-//   - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
-//     rounder and weaker; messages and replies are earlier;
+//   - times and durations are rounder, from round to rough: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder
+//     and weaker; messages and replies are earlier;
 //   - processes have lower numbers.
 //
 // f must be valid. Each of the returned faults differs from f in only one respect, so the list is short. To simplify
@@ -148,7 +148,7 @@ func (v *variants) add(change func(*nemesis.Fault)) {
 	v.list = append(v.list, f)
 }
 
-// moments adds variants of the fault that strike at other times or with other triggers.
+// moments adds variants of the fault with other times or triggers.
 func (v *variants) moments() {
 	t := v.of.Trigger
 	if !v.of.Kind.Has(nemesis.FieldTrigger) {
@@ -188,7 +188,7 @@ func (v *variants) moments() {
 	}
 }
 
-// quantities adds variants of the fault with rounder or smaller numbers.
+// quantities adds variants with rounder or smaller numbers.
 func (v *variants) quantities() {
 	f := &v.of
 	for _, d := range rounderDurations(f.By) {
@@ -211,7 +211,7 @@ func (v *variants) quantities() {
 	}
 }
 
-// processes adds variants of the fault that name processes of the same kind with lower numbers.
+// processes adds variants that name processes of the same kind with lower numbers.
 func (v *variants) processes() {
 	for _, p := range named(&v.of) {
 		for _, lower := range lowerProcesses(&v.known, p) {

@@ -102,7 +102,7 @@ func TestWhatCountsAsSimpler(t *testing.T) {
 	}
 }
 
-// eachField calls visit for each field that faults of the kind use, always or sometimes.
+// eachField calls visit for each field that faults of the kind always or sometimes use.
 func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	for field := nemesis.Field(1); field <= nemesis.FieldTrigger; field <<= 1 {
 		if k.Has(field) {
@@ -111,7 +111,7 @@ func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	}
 }
 
-// TestTheSimplestFaults checks that Simpler returns nothing for faults that are already as simple as possible.
+// TestTheSimplestFaults checks that Simpler does not return anything for faults that are already as simple as possible.
 func TestTheSimplestFaults(t *testing.T) {
 	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
 		"drift client-1 clock by +1ppm from 0s",
@@ -127,8 +127,8 @@ func TestTheSimplestFaults(t *testing.T) {
 }
 
 // TestDrawnFaultsHaveSimplerOnesUntilTheyEnd draws thousands of faults. For each fault, it checks that every result of
-// Simpler is valid, that it survives being written as text and parsed again, and that it has a smaller measure than the
-// fault. The first result must be the simplest, and repeated simplification must end.
+// Simpler is valid, can be written as text and parsed again without change, and has a smaller measure than the fault.
+// The first result must be the simplest, and repeated simplification must end.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400

@@ -20,7 +20,7 @@ import (
 )
 
 // scenarios contains scenario files for the pages: a lock that is quickly verified, a lock that a single fault breaks,
-// and a scenario whose outcome contradicts the expectation in its file.
+// and a scenario with an outcome that contradicts the expectation in its file.
 var scenarios = map[string]string{
 	"sound.yaml": `name: sound
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -142,7 +142,7 @@ func theMachine(t *testing.T) *machine {
 	return m
 }
 
-// screen is the size and kind of screen on which a page is shown.
+// screen is the size and kind of screen that a page is shown on.
 type screen struct {
 	width, height int64
 	dark, touch   bool

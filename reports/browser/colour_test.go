@@ -28,7 +28,7 @@ func distance(a, b rgb) float64 {
 	return math.Abs(a[0]-b[0]) + math.Abs(a[1]-b[1]) + math.Abs(a[2]-b[2])
 }
 
-// contrast returns the contrast ratio of WCAG 2.2: from 1 for equal colors to 21 for black on white.
+// contrast returns the WCAG 2.2 contrast ratio: from 1 for equal colors to 21 for black on white.
 func contrast(a, b rgb) float64 {
 	la, lb := a.luminance(), b.luminance()
 	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)

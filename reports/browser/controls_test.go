@@ -31,7 +31,7 @@ func (p *tab) whole(home string) {
 	p.until("the whole run is not shown again", fmt.Sprintf("%s === %q", view, home))
 }
 
-// middle scrolls the first match of a selector into view and returns the position of its middle on the screen.
+// middle scrolls the first match for a selector into view and returns the position of its center on the screen.
 func (p *tab) middle(selector string) (x, y float64) {
 	p.Helper()
 	var at [2]float64
@@ -46,7 +46,7 @@ func (p *tab) middle(selector string) (x, y float64) {
 	return at[0], at[1]
 }
 
-// tabTo presses Tab until a match of the selector has focus.
+// tabTo presses Tab until a match for the selector has the focus.
 func (p *tab) tabTo(selector string) {
 	p.Helper()
 	p.do(chromedp.Evaluate(`document.activeElement.blur(); getSelection().collapse(document.body, 0)`, nil))
@@ -163,7 +163,8 @@ func TestTheTimelineIsUsedByTouch(t *testing.T) {
 
 const tip = `!document.getElementById("tip").hidden && document.getElementById("tip").textContent`
 
-// TestLawsAreExplained checks that the explanation equals the title attribute, which a page shows without its script.
+// TestLawsAreExplained checks that the explanation is the same as the title attribute, which a page shows without its
+// script.
 func TestLawsAreExplained(t *testing.T) {
 	const says = "critical sections of one lock never overlap"
 	shown, hidden := fmt.Sprintf("(%s) === %q", tip, says), `document.getElementById("tip").hidden`

@@ -26,7 +26,7 @@ func eachPage(t *testing.T, look func(p *tab, s screen)) {
 	}
 }
 
-// outside lists the elements that extend beyond the right edge of the page, except those in a frame that scrolls.
+// outside lists the elements that extend beyond the page's right edge, except those in a frame that scrolls.
 const outside = `[...document.body.querySelectorAll("*")].filter(e => {
 	const r = e.getBoundingClientRect();
 	return r.width > 0 && r.right > WIDTH + 0.5 && !e.parentElement.closest(".plot, .scroll");
@@ -58,7 +58,7 @@ func TestPagesFitTheScreenAndLoadNothing(t *testing.T) {
 	})
 }
 
-// allInView makes the screen as high as the page, because a browser may never paint the parts outside the screen.
+// allInView makes the screen as tall as the page, because a browser may never paint the parts outside the screen.
 func (p *tab) allInView(s screen) {
 	p.Helper()
 	height := value[int64](p, "document.documentElement.scrollHeight")
@@ -125,7 +125,7 @@ func (p *tab) pictureWith(color string) image.Image {
 	rule := `*, *::before, *::after { -webkit-text-fill-color: ` + color +
 		` !important; text-decoration: none !important }
 		svg text { fill: ` + color + ` !important } ::marker { color: transparent }`
-	// The page's policy forbids another style element, so the rule is added by script.
+	// The page's policy forbids another style element, so a script adds the rule.
 	p.do(chromedp.Evaluate("{ const s = new CSSStyleSheet(); s.replaceSync(`"+rule+
 		"`); document.adoptedStyleSheets.push(s); }", nil))
 	var shot []byte

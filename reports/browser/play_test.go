@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// playing is an open page of fencepost play and the command that serves it.
+// playing is an open fencepost play page and the command that serves it.
 type playing struct {
 	*tab
 	machine *machine
@@ -67,13 +67,13 @@ func (p *tab) becomes(verdict string) {
 	p.until("the verdict does not become "+verdict, fmt.Sprintf(`document.getElementById("verdict").dataset.is === %q && !document.body.classList.contains("dragging")`, verdict))
 }
 
-// lines returns the lines of the plan as they appear in its text box.
+// lines returns the plan's lines as they appear in its text box.
 func (p *tab) lines() []string {
 	p.Helper()
 	return strings.Split(value[string](p, `document.getElementById("plan").value`), "\n")
 }
 
-// place returns a point of the picture in screen coordinates. The JavaScript expression computes the point's x; in it,
+// place returns a point in the picture in screen coordinates. The JavaScript expression computes the point's x; in it,
 // f is the rectangle of the first fault, and t(seconds) is the position of a true time. The point's y is the middle of
 // f.
 func (p *tab) place(expression string) (x, y float64) {
@@ -138,7 +138,7 @@ func TestADraggedEndMendsTheLock(t *testing.T) {
 	})
 }
 
-// hasShrunk checks that the pause still strikes at the same time and has become shorter.
+// hasShrunk checks that the pause still strikes at the same time but is shorter.
 func (p *playing) hasShrunk() {
 	p.Helper()
 	line := p.lines()[0]
@@ -308,8 +308,8 @@ func TestTwoPagesAFileThatGoesAndAServerThatEnds(t *testing.T) {
 	other.until("nobody says that the server has ended", `document.getElementById("problem").textContent.includes("fencepost play")`)
 }
 
-// TestTheTour answers each question of the tour by changing the lines of the plan. If the question asks for a setting,
-// it changes the setting.
+// TestTheTour answers each of the tour's questions by changing the lines of the plan or, if the question asks for it, a
+// setting.
 func TestTheTour(t *testing.T) {
 	p := theMachine(t).play(t, screens[0])
 	p.becomes("broken")

@@ -15,9 +15,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// asks is a JavaScript function that runs each scenario of the catalog with the given number of seeds, beginning with
-// seed 1, one request at a time. It returns the digests, and for each run the milliseconds to the verdict and to the
-// whole report.
+// asks is a JavaScript function that runs each scenario in the catalog with the given number of seeds, starting with
+// seed 1, one request at a time. It returns the digests, and each run's milliseconds to the verdict and to the whole
+// report.
 const asks = `(async seeds => {
 	const data = JSON.parse(document.getElementById("data").textContent);
 	let line;
@@ -48,7 +48,7 @@ const asks = `(async seeds => {
 	return {digests, verdicts, took};
 })`
 
-// awaited makes an evaluation wait for the promise that the expression returns.
+// awaited makes an evaluation wait for the promise returned by the expression.
 func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
 
 type asked struct {
@@ -57,7 +57,7 @@ type asked struct {
 	Took     []float64 // milliseconds to the whole report, sorted
 }
 
-// askAll calls the JavaScript function in the constant asks on an open page.
+// askAll calls the JavaScript function in asks on an open page.
 func (p *tab) askAll(seeds int) (all asked) {
 	p.Helper()
 	p.do(chromedp.Evaluate(fmt.Sprintf("%s(%d)", asks, seeds), &all, awaited))
@@ -128,11 +128,11 @@ func TestThePageAsFiles(t *testing.T) {
 	}
 }
 
-// full reports whether this is a full run. In short mode, which .ci/run uses, FENCEPOST_FULL means only that there must
+// full reports whether this is a full run. In short mode, which .ci/run uses, FENCEPOST_FULL only means that there must
 // be a browser.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// TestAThousandGestures drags a fault a thousand times and checks that the memory of the page does not keep growing.
+// TestAThousandGestures drags a fault a thousand times and checks that the page's memory does not keep growing.
 func TestAThousandGestures(t *testing.T) {
 	if !full() {
 		t.Skip("a thousand gestures take a minute; FENCEPOST_FULL=1 makes them")

@@ -11,7 +11,7 @@ import (
 // Tone says how words stand out from the text around them. The tone alone never carries meaning.
 type Tone uint8
 
-// The ways in which words can stand out.
+// How words can stand out.
 const (
 	Plain  Tone = iota
 	Good        // the result is as it should be
@@ -20,12 +20,12 @@ const (
 	Strong      // no judgment; the words only stand out
 )
 
-// Style returns the style that shows the tone on a terminal.
+// Style returns the tone's style on a terminal.
 func (t Tone) Style() text.Style {
 	return [...]text.Style{Plain: text.Plain, Good: text.Green, Bad: text.Red, Open: text.Yellow, Strong: text.Bold}[t]
 }
 
-// Class returns the CSS class that shows the tone on a page.
+// Class returns the tone's CSS class on a page.
 func (t Tone) Class() string {
 	return [...]string{Plain: "", Good: "good", Bad: "bad", Open: "open", Strong: "strong"}[t]
 }
@@ -42,20 +42,20 @@ func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 // HTML writes the paragraph.
 func (b Paragraph) HTML(p *html.Writer) { p.Put(b.part("words "), html.Newline) }
 
-// part renders the paragraph for a page. It puts the given CSS class before the class of the tone.
+// part renders the paragraph for a page. It puts the given CSS class before the tone's class.
 func (b Paragraph) part(class string) html.Part {
 	return html.El("p", html.Class(class+b.Tone.Class()), html.Text(b.Words))
 }
 
-// paragraphs renders several paragraphs. They have no CSS classes except those for their tones.
+// paragraphs renders several paragraphs. Their only CSS classes are those for their tones.
 func paragraphs(all []Paragraph) html.Part {
 	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
 }
 
-// Facts is a list of facts. If several consecutive facts have the same name, the name is shown once.
+// Facts is a list of facts. If consecutive facts have the same name, the name is shown once.
 type Facts []Fact
 
-// Fact is a named fact that a document states.
+// Fact is a named fact stated in a document.
 type Fact struct {
 	Name, Value string
 	Tone        Tone
@@ -71,10 +71,10 @@ func Notes(name string, list []string) Facts {
 	return all
 }
 
-// labelCells is the width of a label on a terminal, in cells, including the space after it.
+// labelCells is the width of a label on a terminal, in cells, including the trailing space.
 const labelCells = 8
 
-// Label returns a label for a line on a terminal. It pads the name with spaces to the width that all labels have.
+// Label returns a label for a line on a terminal. It pads the name with spaces to the common label width.
 func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
@@ -89,7 +89,7 @@ func (b Facts) cells() int {
 	return wide
 }
 
-// Text writes each fact on a line of its own, or on several lines if it is long.
+// Text writes each fact on its own line, or on several lines if it is long.
 func (b Facts) Text(p *text.Writer) {
 	wide := b.cells()
 	for i, f := range b {
@@ -106,7 +106,7 @@ func (b Facts) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes the facts as a table of two columns.
+// HTML writes the facts as a two-column table.
 func (b Facts) HTML(p *html.Writer) {
 	if len(b) == 0 {
 		return
@@ -159,7 +159,7 @@ type Total struct {
 	Tone  Tone
 }
 
-// tone returns the tone in which the number is shown. A count of 0 is always plain.
+// tone returns the number's tone. A count of 0 is always plain.
 func (t Total) tone() Tone {
 	if t.Count == 0 {
 		return Plain
@@ -167,7 +167,7 @@ func (t Total) tone() Tone {
 	return t.Tone
 }
 
-// Text writes each number on a line of its own.
+// Text writes each number on its own line.
 func (b Totals) Text(p *text.Writer) {
 	for _, t := range b {
 		n := strconv.Itoa(t.Count)
@@ -183,15 +183,14 @@ func (b Totals) HTML(p *html.Writer) {
 	})), html.Newline)
 }
 
-// Section is a group of blocks that belong together. Only a page shows the heading. In text output, the blocks have
-// labels instead.
+// Section is a group of related blocks. Only a page shows the heading. In text output, the blocks have labels instead.
 type Section struct {
 	Heading string
 	Anchor  string // names the section for links on the same page; empty if nothing links to it
 	Body    []Block
 }
 
-// Text writes the blocks. It puts an empty line between two blocks unless both are lines with labels.
+// Text writes the blocks. It puts an empty line between two blocks unless both consist of labeled lines.
 func (b Section) Text(p *text.Writer) {
 	c := column{Writer: p}
 	for _, one := range b.Body {
@@ -199,7 +198,7 @@ func (b Section) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes the blocks on a card of their own, with the heading at the top.
+// HTML writes the blocks on their own card, with the heading at the top.
 func (b Section) HTML(p *html.Writer) {
 	if b.Anchor != "" {
 		p.Put(html.El("a", html.Attr("id", b.Anchor)))
@@ -215,7 +214,7 @@ func (b Section) HTML(p *html.Writer) {
 // end, below a rule.
 type More struct{ Block }
 
-// Labeled is a block whose text output consists only of lines with labels.
+// Labeled is a block whose text output consists only of labeled lines.
 type Labeled struct{ Block }
 
 // Columns is a list of sections. A page shows them side by side if it is wide enough.
@@ -231,7 +230,7 @@ func (b Columns) blocks() (all []Block) {
 // Text writes the sections.
 func (b Columns) Text(p *text.Writer) { Section{Body: b.blocks()}.Text(p) }
 
-// HTML writes the sections, each on a card of its own.
+// HTML writes the sections, each on its own card.
 func (b Columns) HTML(p *html.Writer) {
 	p.Inside("div", "columns", func() {
 		for _, s := range b {
@@ -241,7 +240,7 @@ func (b Columns) HTML(p *html.Writer) {
 }
 
 // Whole is a document that another document includes in its text output, at the very end and below a rule. A page does
-// not include it: either the document has a page of its own (Attached), or the page shows less of it.
+// not include it: either the document has its own page (Attached), or the page shows less of it.
 type Whole struct{ *Document }
 
 // Text writes the document.
@@ -262,10 +261,10 @@ type InText struct{ Block }
 // HTML writes nothing.
 func (InText) HTML(*html.Writer) {}
 
-// Plan lists the faults of a run, one per line, as in a plan file.
+// Plan lists a run's faults, one per line, as in a plan file.
 type Plan []PlanLine
 
-// PlanLine is a fault as it is written in a plan file. Idle is a remark about the fault. It may be empty.
+// PlanLine is a fault as written in a plan file. Idle is a remark about the fault, or empty.
 type PlanLine struct{ Line, Idle string }
 
 // PlanOf returns a Plan with the given lines and no remarks.
@@ -310,13 +309,13 @@ type Command string
 // Text writes the command after a label.
 func (b Command) Text(p *text.Writer) { Again(p, string(b)) }
 
-// HTML writes the command, with a button that copies it.
+// HTML writes the command, with a button to copy it.
 func (b Command) HTML(p *html.Writer) {
 	p.Put(html.El("p", html.Class("repeat"), html.El("code", html.Text(string(b))),
 		html.El("button", html.Attr("type", "button", "data-do", "copy"), html.Text("copy"))))
 }
 
-// Diff is a change to a file, in the unified format.
+// Diff is a change to a file, in unified format.
 type Diff string
 
 // Text writes the diff.
@@ -335,7 +334,7 @@ func (b Diff) HTML(p *html.Writer) {
 		})), html.Newline)
 }
 
-// lines returns the lines of the diff: added lines with the tone Good, removed lines with the tone Bad.
+// lines returns the diff's lines: added lines in the tone Good, removed lines in the tone Bad.
 func (b Diff) lines() (all []Paragraph) {
 	for words := range strings.Lines(string(b)) {
 		line := Paragraph{Words: strings.TrimRight(words, "\r\n")}
@@ -350,7 +349,7 @@ func (b Diff) lines() (all []Paragraph) {
 	return all
 }
 
-// Links is a list of links from a page to other pages in the same folder. The text of each link says where it leads.
+// Links is a list of links from a page to other pages in the same folder. Each link's text says where it leads.
 type Links []LinkTo
 
 // LinkTo is a link to the attached page with this slug.

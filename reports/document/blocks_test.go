@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// TestACommandAmongFactsPastesAsOneCommand checks that a shell reads the command exactly as it was given, whatever the
-// width of the terminal.
+// TestACommandAmongFactsPastesAsOneCommand checks that a shell reads the command exactly as it was given, no matter how
+// wide the terminal is.
 func TestACommandAmongFactsPastesAsOneCommand(t *testing.T) {
 	const path = "_runs/explore-redlock-failover-loses-locks-76b4548b-1-1000/closest-ownership.txt"
 	facts := Facts{{Name: "closest", Value: "ownership held. Its closest call was 1 ms away."},

@@ -23,7 +23,7 @@ type Document struct {
 	Metrics     []byte            // metrics in the OpenMetrics text format; nil if there are none
 }
 
-// Title is the opening of a document.
+// Title is a document's opening.
 type Title struct {
 	Name     string      // the subject: "kleppmann-gc-pause"; empty if the text has no title
 	Size     string      // the size of the result: "1,000 seeds"; may be empty
@@ -34,7 +34,7 @@ type Title struct {
 	Notes    []Paragraph // what a reader must know to understand the headline
 }
 
-// Attached is a separate page that the main page of a document links to.
+// Attached is a separate page that a document's main page links to.
 type Attached struct {
 	Slug string // the last part of its file name, before the extension: "seed-7"
 	*Document
@@ -47,11 +47,11 @@ type Block interface {
 	HTML(p *html.Writer)
 }
 
-// fitting is a block that can be shortened to the height of the terminal. On an HTML page, and in text with --all, it
-// is always shown in full.
+// fitting is a block that can be shortened to fit the terminal's height. On an HTML page, and in text with --all, it is
+// always shown in full.
 type fitting interface {
 	Block
-	// FitText writes the block. If possible, it writes at most the given number of lines.
+	// FitText writes the block in at most the given number of lines, if possible.
 	FitText(p *text.Writer, room int)
 }
 
@@ -59,7 +59,7 @@ type fitting interface {
 // shortened.
 const screenLines = 50
 
-// Text writes the document for a person at a terminal. No line is wider than opt.Width. It fails only if a write to w
+// Text writes the document for a person at a terminal. No line is wider than opt.Width. It fails only if writing to w
 // fails.
 func (d *Document) Text(w io.Writer, opt TextOptions) error {
 	p := opt.Writer(w)
@@ -91,7 +91,7 @@ func isBelow(b Block) (below, kept bool) {
 	return false, false
 }
 
-// texts writes the blocks of a document as text, followed by the closing lines. It skips blocks that belong below these
+// texts writes a document's blocks as text, followed by the closing lines. It skips blocks that belong below these
 // lines (see isBelow).
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
@@ -119,7 +119,7 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 	})
 }
 
-// column writes blocks one below the other. It puts an empty line between two blocks unless both are lines with labels.
+// column writes blocks one below the other. It puts an empty line between two blocks unless both are labeled lines.
 type column struct {
 	*text.Writer
 	begun, labels bool // whether something was written, and whether its last line has a label
@@ -130,8 +130,7 @@ func (c *column) block(b Block) {
 	c.put(begins, ends, func() { b.Text(c.Writer) })
 }
 
-// put writes a block, which may be empty. begins and ends say whether the block's first line and its last line have
-// labels.
+// put writes a block, which may be empty. begins and ends say whether the block's first and last lines have labels.
 func (c *column) put(begins, ends bool, write func()) {
 	before, lines := c.Gap(false), c.Lines()
 	c.Gap(before || c.begun && !(c.labels && begins))
@@ -142,7 +141,7 @@ func (c *column) put(begins, ends bool, write func()) {
 	c.begun, c.labels = true, ends
 }
 
-// labeled reports whether the first line of a block has a label, and whether its last line has one.
+// labeled reports whether a block's first line has a label, and whether its last line has one.
 func labeled(b Block) (begins, ends bool) {
 	switch b := b.(type) {
 	case Facts:
@@ -165,7 +164,7 @@ func labeled(b Block) (begins, ends bool) {
 	return begins, ends
 }
 
-// shown returns the blocks that text output shows.
+// shown returns the blocks that appear in text output.
 func shown(body []Block) (all []Block) {
 	for _, b := range body {
 		switch one := b.(type) {

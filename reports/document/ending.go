@@ -17,7 +17,7 @@ func MentionsProbe(text string) bool {
 }
 
 // Closing writes the end of a text. It explains the probe if the text mentions it, says where the files are, and shows
-// the command that shows everything again. It leaves out the files or the command if the corresponding argument is
+// the command for showing everything again. It leaves out the files or the command if the corresponding argument is
 // empty.
 func Closing(p *text.Writer, files, repeat string) {
 	if p.Mentioned() {
@@ -35,14 +35,14 @@ func Closing(p *text.Writer, files, repeat string) {
 // Again writes a command for a person to paste.
 func Again(p *text.Writer, words string) { p.Command(0, AgainLabel, words) }
 
-// AgainLabel is the label of the command that shows everything again.
+// AgainLabel is the label for the command that shows everything again.
 const AgainLabel = "again   "
 
-// Tones maps the symbols of results to their colors.
+// Tones maps result symbols to their colors.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}
 
-// Interruption tells the reader of a report that a signal ended the work early. Such a report covers only what was
-// found before the signal.
+// Interruption tells the reader of a report that a signal ended the work early. Such a report covers only what had been
+// found by then.
 const Interruption = "interrupted: these are the results up to then"
 
 // stopped writes the sentence about the interruption if the work was interrupted.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Page is a self-contained HTML page that loads nothing. Without its script, it still shows everything except
+// Page is a self-contained HTML page that does not load anything. Without its script, it still shows everything except
 // animations.
 type Page struct {
 	Path  string

@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Metrics lists the metrics of a run. The text form omits the metrics of individual processes, whose names have labels
-// in braces.
+// Metrics lists a run's metrics. The text form omits the metrics of individual processes, whose names have labels in
+// braces.
 type Metrics checker.Metrics
 
-// Text writes the metrics in columns. An exclamation mark follows a value that exceeds its alarm level.
+// Text writes the metrics in columns. A value that exceeds its alarm level is followed by an exclamation mark.
 func (b Metrics) Text(p *text.Writer) {
 	var items []string
 	for _, m := range b {
@@ -52,8 +52,8 @@ func (b Metrics) JSON() map[string]*float64 {
 	return all
 }
 
-// MetricValue returns the value of a metric with its unit and four significant digits. Times below a millisecond are in
-// µs. If there was nothing to measure, MetricValue says so in words.
+// MetricValue returns a metric's value with its unit and four significant digits. Times below a millisecond are in µs.
+// If there was nothing to measure, MetricValue says so in words.
 func MetricValue(m checker.Metric) string {
 	switch {
 	case m.Samples > 0:

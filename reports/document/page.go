@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Pages returns all pages of the document: first the attached pages, and last the main page, which has the given path
-// and links to the others.
+// Pages returns all of the document's pages. The attached pages come first. The main page, which has the given path and
+// links to the others, comes last.
 func (d *Document) Pages(path string) (all []Page) {
 	var beside []Attached
 	if d.Beside != nil {
@@ -26,7 +26,7 @@ func (d *Document) Pages(path string) (all []Page) {
 	return append(all, Page{path, func(w io.Writer) error { return d.HTML(w, path) }})
 }
 
-// HTML writes the document as a self-contained page. path is the path of the page's file. Errors come from w.
+// HTML writes the document as a self-contained page. path is the page file's path. Errors come from w.
 func (d *Document) HTML(w io.Writer, path string) error {
 	title := d.Name
 	if d.Size != "" {
@@ -40,7 +40,7 @@ func (d *Document) HTML(w io.Writer, path string) error {
 	return p.WriteDocument(w)
 }
 
-// Fragment returns the markup of the document for use inside another page, without head and body elements.
+// Fragment returns the document's markup for use inside another page, without head and body elements.
 func (d *Document) Fragment() string {
 	p := html.NewWriter(d.Name, "")
 	d.body(p)

@@ -1,5 +1,5 @@
 // Package document defines how commands report their results. A Document is built once, by the package that produced
-// the result. It is rendered as text, as a page, as JSON, as JUnit XML and as the summary of a step in a CI system.
+// the result. It is rendered as text, as a page, as JSON, as JUnit XML and as a CI step summary.
 //
 // Goals: every result is available in every output format and ends with a command that shows it again; no format leaves
 // out a fact that another format states. Non-goals: the meaning of any particular result.

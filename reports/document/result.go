@@ -1,10 +1,10 @@
 package document
 
-// Result says how an outcome compares with what was expected. It can be the outcome of one run, of the runs of many
+// Result says how an outcome compares with what was expected. It can be the outcome of one run, of runs with many
 // seeds, or of an assertion.
 type Result uint8
 
-// The values of Result. The zero Result is not a pass.
+// Result values. The zero Result is not a pass.
 const (
 	NotJudged Result = iota
 	Passed           // everything is as expected
@@ -27,8 +27,8 @@ func (r Result) String() string { return results[r].word }
 // Words describes how the outcome compares with what was expected.
 func Words(r Result) string { return results[r].words }
 
-// Tone returns the tone of the result.
+// Tone returns the result's tone.
 func (r Result) Tone() Tone { return results[r].tone }
 
-// Sign returns the one-character mark of the result.
+// Sign returns the result's one-character mark.
 func (r Result) Sign() string { return results[r].sign }

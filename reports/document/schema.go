@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Described describes, for the schema, a JSON object that some commands print.
+// Described tells the schema about a JSON object that some commands print.
 type Described struct {
 	Commands []string // the commands that print the object
 	Object   any      // the zero value of its type, a struct that embeds Head
@@ -31,7 +31,7 @@ type Key struct {
 	Doc     string // what the number means; may be empty
 }
 
-// These struct tags tell the schema what a field's type cannot express.
+// These struct tags tell the schema what a field's type cannot.
 const (
 	docTag  = "doc"  // the meaning of the field
 	ofTag   = "of"   // the name of a definition that describes the field's value, or each value in its list or object
@@ -59,7 +59,7 @@ func definitions() object {
 	}
 }
 
-// Schema returns the JSON Schema (draft 2020-12) of all documents. It is derived from the types that the commands
+// Schema returns the JSON Schema (draft 2020-12) for all documents. It is derived from the types that the commands
 // print.
 func Schema(all []Described) ([]byte, error) {
 	s := schema{defs: definitions()}
@@ -86,7 +86,7 @@ func Schema(all []Described) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// schema collects the definitions of struct types, and the first error.
+// schema collects the definitions of struct types, along with the first error.
 type schema struct {
 	defs object
 	err  error
@@ -95,7 +95,7 @@ type schema struct {
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
 
 // name returns the name under which a struct type is defined. It consists of the package and the type's own name,
-// without a suffix JSON or Object.
+// without any JSON or Object suffix.
 func name(t reflect.Type) string {
 	return path.Base(t.PkgPath()) + "." + strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Object")
 }
@@ -131,8 +131,8 @@ func (s *schema) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// fields adds the fields of a struct type to the schema. present is false if the struct is embedded by a pointer, so
-// that all its fields may be missing.
+// fields adds a struct type's fields to the schema. present is false if the struct is embedded by a pointer, in which
+// case all its fields may be missing.
 func (s *schema) fields(t reflect.Type, properties object, required *[]string, present bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)

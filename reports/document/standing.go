@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Standing says how a run, many runs, or the outcomes of one law compare with what is expected. All output formats of a
-// report use its words and its mark. If a law was broken, the words and the mark never look like a pass, even if the
-// violation was expected.
+// Standing says how a run, many runs, or the outcomes for one law compare with what is expected. All of a report's
+// output formats use its words and its mark. If a law was broken, the words and the mark never look like a pass, even
+// if the violation was expected.
 type Standing struct {
 	Result Result
 	Broken bool // whether a law was violated
@@ -75,7 +75,7 @@ func (s Standing) expectation() string {
 	return NotExpected
 }
 
-// Tone returns the tone in which the words are shown.
+// Tone returns the tone for the words.
 func (s Standing) Tone() Tone {
 	switch {
 	case s.Result == Failed:
@@ -86,8 +86,8 @@ func (s Standing) Tone() Tone {
 	return Open
 }
 
-// Mark returns the result whose symbol (see Result.Sign) is shown next to the verdict. If a law was broken, it is never
-// Passed.
+// Mark returns the result with the symbol (see Result.Sign) to show next to the verdict. If a law was broken, it is
+// never Passed.
 func (s Standing) Mark() Result {
 	switch {
 	case s.Broken:

@@ -6,7 +6,7 @@ import (
 )
 
 // Only a pass has the mark, the color and the words of a pass. If a law was broken or something was not checked, none
-// of them appears.
+// of them appear.
 func TestOnlyAPassLooksLikeOne(t *testing.T) {
 	said := map[string]bool{}
 	for code := range 1 << 7 {

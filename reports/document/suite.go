@@ -18,8 +18,8 @@ type Suite struct {
 	Note     string // a caveat about the headline; may be empty
 	Cases    []Case
 	Repeat   string // command to paste that checks everything again
-	// Took is how long the command took, measured by the host's clock. The cases are checked together, so JUnit XML
-	// gives each checked case an equal share of this time.
+	// Took is how long the command took by the host's clock. The cases are checked together, so JUnit XML gives each
+	// checked case an equal share of this time.
 	Took time.Duration
 }
 
@@ -28,7 +28,7 @@ type Case struct {
 	Group  string // what the case belongs to, such as a scenario
 	Name   string // what was checked: a law, a metric, an assertion
 	Result Result
-	// whether a law was violated; if so, the case is never marked as a pass, even if the violation was expected
+	// whether a law was violated; if so, the case is never marked as passed, even if the violation was expected
 	Broken  bool
 	Message string // the outcome and what was expected, in one line; empty if there is nothing to say
 	Story   string // what happened, in several lines; may be empty
@@ -119,7 +119,7 @@ func inSeconds(d time.Duration) string {
 	return fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
 }
 
-// forXML removes the control characters, including all those that XML does not allow.
+// forXML removes control characters, including all those that XML does not allow.
 func forXML(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && history.Unprintable(r) || r == 0xfffe || r == 0xffff {
@@ -129,8 +129,8 @@ func forXML(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// Markdown returns the suite as Markdown for a step summary on GitHub: a table, followed by the stories of all cases
-// that did not pass.
+// Markdown returns the suite as Markdown for a GitHub step summary: a table, followed by the stories of all cases that
+// did not pass.
 func Markdown(s Suite) []byte {
 	var b strings.Builder
 	title := cell(s.Name)
@@ -178,7 +178,7 @@ func betweenFences(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// codeSpan returns text as a code span within a line, whatever characters the text contains (CommonMark 0.31, 6.1).
+// codeSpan returns text as an inline code span, whatever characters the text contains (CommonMark 0.31, 6.1).
 func codeSpan(words string) string {
 	words = text.Printable(words)
 	ticks := backticks(words, 0)
@@ -188,8 +188,8 @@ func codeSpan(words string) string {
 	return ticks + words + ticks
 }
 
-// backticks returns a string of backticks that is longer than any sequence of backticks in the text, and longer than
-// the given number.
+// backticks returns a string of more backticks than any sequence of them in the text has, and more than the given
+// number.
 func backticks(text string, more int) string {
 	longest, run := more, 0
 	for _, r := range text {
@@ -201,14 +201,14 @@ func backticks(text string, more int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// cell escapes text so that it stays within one cell of a Markdown table and is not read as markup.
+// cell escapes text so that it stays within one cell of a Markdown table and is not interpreted as markup.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]",
 		`\]`, "~", `\~`, "&", "&amp;").
 		Replace(text.Printable(s))
 }
 
-// OpenCases returns an undecided case for each reason why nothing can be decided.
+// OpenCases returns an undecided case for each reason why a decision is not possible.
 func OpenCases(group string, reasons []string) (cases []Case) {
 	for _, open := range reasons {
 		cases = append(cases, Case{Group: group, Name: "complete", Result: Undecided, Message: open})
@@ -216,8 +216,8 @@ func OpenCases(group string, reasons []string) (cases []Case) {
 	return cases
 }
 
-// InterruptedCases returns one undecided case if the work was interrupted, so that CI systems show the interruption.
-// Otherwise, it returns nil.
+// InterruptedCases returns one undecided case if the work was interrupted, so that the interruption shows up in CI
+// systems. Otherwise, it returns nil.
 func InterruptedCases(group string, interrupted bool) []Case {
 	if !interrupted {
 		return nil

@@ -44,7 +44,7 @@ func TestJUnitCountsEachResultOnce(t *testing.T) {
 	}
 }
 
-// The checked cases share the command's time. Skipped cases have a time of zero.
+// The checked cases share the command's time. Skipped cases take no time.
 func TestJUnitSharesTheTime(t *testing.T) {
 	timed := suite
 	timed.Took = 3*time.Second + 1234567*time.Nanosecond
@@ -62,7 +62,7 @@ func TestJUnitSharesTheTime(t *testing.T) {
 	}
 }
 
-// A case without a result is not a pass.
+// A case without a result does not count as passed.
 func TestAnEmptyCaseIsSkipped(t *testing.T) {
 	text, err := JUnit(Suite{Cases: []Case{{Name: "x"}}})
 	if err != nil || !strings.Contains(string(text), "<skipped") {
@@ -84,7 +84,7 @@ func TestMarkdownIsATableAndStories(t *testing.T) {
 	}
 }
 
-// A summary shows every character of a name, message or command as it is. No character can begin code or a link, or end
+// A summary shows every character of a name, message or command as it is. No character can start code or a link, or end
 // a table cell early.
 func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
 	for _, bad := range []string{"a`b", "`", "``` x", "a```b`", "[x](http://y)", "*x*", "<img>", "a|b", `\\|`,

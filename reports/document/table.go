@@ -9,9 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Table is a table with titles above its columns. On a terminal, each column is as wide as its content. If the last
-// column has words, they are wrapped. Columns that do not fit are shown in another table below, which repeats the row
-// names.
+// Table is a table with column titles. On a terminal, each column is as wide as its content. If the last column has
+// words, they are wrapped. Columns that do not fit are shown in another table below, which repeats the row names.
 type Table struct {
 	Heading string // title of the column with the row names
 	Columns []Column
@@ -21,17 +20,17 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Title string
-	// a title one cell wide for a column of marks on a terminal; a page shows Title vertically instead
+	// a one-cell-wide title for a column of marks on a terminal; a page shows Title vertically instead
 	Short string
 	Tip   string // explains the title on a page; may be empty
 	Group Group  // its title spans this column and the adjacent columns of the same group
 	Words bool   // whether the column has left-aligned words; otherwise, it has right-aligned numbers
 }
 
-// Group describes adjacent columns that belong together. A column with the zero Group belongs to no group.
+// Group describes adjacent columns that belong together. A column with the zero Group isn't part of any group.
 type Group struct{ Title, Tip string }
 
-// Row is a row of a table.
+// Row is a table row.
 type Row struct {
 	Sign  string // a mark that is one cell wide: ✓, ✗, ? or –; empty if the row has none
 	Name  string
@@ -45,12 +44,12 @@ type Row struct {
 	Under bool   // whether the row is a variant of the row before
 }
 
-// Cell is a cell of a row. It spans one or more columns.
+// Cell is a cell in a row. It spans one or more columns.
 type Cell struct {
 	Words string
 	Tone  Tone
 	Tip   string // explains the words on a page; may be empty
-	// number of columns that the cell spans, if more than one; the columns must be wide enough for its words
+	// how many columns the cell spans, if more than one; they must be wide enough for its words
 	Span int
 	Bar  int // length of the bar below a number on a page, in percent; 0 means no bar
 }
@@ -63,10 +62,10 @@ func Cells(words ...string) (all []Cell) {
 	return all
 }
 
-// head returns the heading of the column on a terminal.
+// head returns the column's heading on a terminal.
 func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
-// Key returns the table's legend for text output. It explains the marks and lists the tips of columns and groups.
+// Key returns the table's legend for text output. It explains the marks and lists the tips for columns and groups.
 func (t Table) Key() Facts {
 	var marks, others Facts
 	add := func(to *Facts, name, value string) {
@@ -85,10 +84,10 @@ func (t Table) Key() Facts {
 	return append(marks, others...)
 }
 
-// span is a range of columns, such as the columns of a group or of a part of the table.
+// span is a range of columns, for example those in a group or in part of the table.
 type span struct{ from, to int }
 
-// groups returns the ranges of columns that stay together.
+// groups returns the column ranges that must stay together.
 func (t *Table) groups() (all []span) {
 	for i := range t.Columns {
 		if t.begins(i) {
@@ -99,7 +98,7 @@ func (t *Table) groups() (all []span) {
 	return all
 }
 
-// begins reports whether column i is the first column of its group. It returns true if the column has no group.
+// begins reports whether column i is its group's first column. It returns true if the column has no group.
 func (t *Table) begins(i int) bool {
 	group := t.Columns[i].Group
 	return i == 0 || group == (Group{}) || group != t.Columns[i-1].Group
@@ -129,7 +128,7 @@ func (c Column) heading() html.Part {
 	return html.El("th", html.If(c.Words, html.Class("words")), html.Explained(c.Title, c.Tip))
 }
 
-// pageRows renders the rows for a page, each group of rows under its title.
+// pageRows renders the rows for a page, with each group of rows under its title.
 func (t *Table) pageRows() html.Part {
 	var all []html.Part
 	group := ""

@@ -8,8 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// grid writes a table that has groups of columns. It never splits the table, whatever its width, because the page can
-// be scrolled.
+// grid writes a table with column groups. It never splits the table, however wide, because the page can be scrolled.
 func (t *Table) grid(p *html.Writer) {
 	p.Style(html.GridStyle)
 	groups, heads := t.gridHeads()
@@ -21,8 +20,8 @@ func (t *Table) grid(p *html.Writer) {
 			html.El("tbody", html.Newline, html.Each(t.Rows, t.gridRow)), html.Newline)), html.Newline)
 }
 
-// gridHeads renders the two rows of titles: the titles of the groups above the titles of the columns. If a column has
-// no group, its title is in the upper row.
+// gridHeads renders the two rows of titles: the group titles above the column titles. If a column has no group, its
+// title is in the upper row.
 func (t *Table) gridHeads() (groups, heads html.Part) {
 	var above, below []html.Part
 	for _, g := range t.groups() {
@@ -55,8 +54,7 @@ func (g Group) explained() html.Part {
 	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
 }
 
-// firstClass returns the CSS class of a cell that is in the first column of a group (isFirst), or "" for any other
-// cell.
+// firstClass returns the CSS class of a cell in a group's first column (isFirst), or "" for any other cell.
 func firstClass(isFirst bool) string {
 	if isFirst {
 		return " first"
@@ -79,7 +77,7 @@ func (t *Table) gridRow(r Row) html.Part {
 			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
 }
 
-// part renders the cell for a grid. The cell has the given CSS class, and the class of its tone.
+// part renders the cell for a grid. The cell has the given CSS class and its tone's class.
 func (c Cell) part(class string) html.Part {
 	if tone := c.Tone.Class(); tone != "" {
 		class += " " + tone

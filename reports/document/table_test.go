@@ -147,7 +147,7 @@ func TestATableOfNamesAlone(t *testing.T) {
 	}
 }
 
-// Whatever a table contains, no line is wider than the terminal, no word is missing, and no number is broken.
+// No matter what a table contains, no line is wider than the terminal, no word is missing, and no number is broken.
 func TestATableFitsTheTerminal(t *testing.T) {
 	fault := "cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"
 	for _, last := range []string{"", "9", fault} {

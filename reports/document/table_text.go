@@ -41,7 +41,7 @@ func (t *Table) layOut(width int) layout {
 	return l
 }
 
-// indent returns the indentation of a name, in spaces.
+// indent returns a name's indentation, in spaces.
 func (r *Row) indent() int {
 	if r.Under {
 		return gap
@@ -76,7 +76,7 @@ func (l *layout) measure(t *Table) {
 // figures reports whether the column's cells are right-aligned.
 func (c *Column) figures() bool { return !c.Words && c.Short == "" }
 
-// widthOf returns the total width of the columns in a span, in terminal cells.
+// widthOf returns the total width of a span's columns, in terminal cells.
 func (l *layout) widthOf(t *Table, s span) int {
 	cells := l.wide[s.from]
 	for i := s.from + 1; i < s.to; i++ {
@@ -113,7 +113,7 @@ func (l *layout) place(t *Table, width int) {
 }
 
 // add appends a range of columns to the last part of the table. If they do not fit, it starts a new part with them. end
-// is the width of the last part before the call. add returns the width of the last part after the call.
+// is the last part's width before the call. add returns the last part's width after the call.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.widthOf(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {
@@ -157,7 +157,7 @@ func (t Table) Text(p *text.Writer) {
 	}
 }
 
-// heads writes the titles of groups and columns.
+// heads writes the group and column titles.
 func (t *Table) heads(p *text.Writer, l *layout, part span) {
 	groups, heads, titled := new(text.Line), new(text.Line), false
 	if t.Heading != "" {
@@ -185,7 +185,7 @@ func (t *Table) heads(p *text.Writer, l *layout, part span) {
 	}
 }
 
-// put adds the words of a cell to the line, at the column's position.
+// put adds a cell's words to the line, at the column's position.
 func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	at := l.from[column]
 	if t.Columns[column].figures() {

@@ -16,9 +16,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestEveryNumberOfAHeadlineIsRight computes from the history how many clients were inside the critical section
-// together, for how long, and how many other laws held, and compares these numbers with the headline. A headline may
-// contain no other numbers.
+// TestEveryNumberOfAHeadlineIsRight uses the history to compute how many clients were inside the critical section
+// together, for how long, and how many other laws held, and compares these numbers with the headline. A headline must
+// not contain any other numbers.
 func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	rounds := testkit.Size(1, 2, 30)
 	w, headlines, numbers := claims.NewWrongs(t), 0, 0
@@ -47,8 +47,8 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	}
 }
 
-// These expressions find the parts of a headline that can be recomputed, the names that contain digits, and any numbers
-// that remain.
+// Expressions that find the parts of a headline that can be recomputed, the names that contain digits, and any
+// remaining numbers.
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
@@ -61,7 +61,7 @@ var (
 	number = regexp.MustCompile(`[\d.]*\d`)
 )
 
-// untrue returns what is wrong with a headline about a finding, or "" if the headline is right.
+// untrue says what is wrong with a headline about a finding. It returns "" if the headline is right.
 func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	rest, wrong := crowded(r, f, text)
 	if wrong != "" {
@@ -114,8 +114,8 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	return ""
 }
 
-// crowded checks the part of a headline about the holders of a semaphore. It returns the rest of the headline, and says
-// what is wrong with the checked part.
+// crowded checks the part of a headline about a semaphore's holders. It returns the rest of the headline, and says what
+// is wrong with the checked part.
 func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string) {
 	permits, crowds := r.History.Header.Permits, claims.Crowds(r.History)
 	if m := few.FindStringSubmatch(text); m != nil {
@@ -164,8 +164,8 @@ func overlapTime(h *history.History, sections ...*claims.Section) history.Time {
 	return end - h.Events[sections[len(sections)-1].Grants[0]].Time
 }
 
-// lasting returns a function that reports whether a duration agrees with the duration in the words of a headline, which
-// is rounded to its last digit.
+// lasting returns a function that reports whether a duration agrees with the duration in a headline, which is rounded
+// to its last digit.
 func lasting(m []string) func(history.Time) bool {
 	switch {
 	case strings.HasSuffix(m[0], "moment"):
@@ -183,7 +183,7 @@ func lasting(m []string) func(history.Time) bool {
 }
 
 // pausedPast reports whether a process was paused when one of its leases ended. A lease counts only if the process knew
-// its end before the pause began.
+// when it would end before the pause began.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

@@ -1,4 +1,5 @@
-// Package headline summarizes a verdict in one sentence, which a reader sees first, before the picture and the laws.
+// Package headline summarizes a verdict in one sentence. It is the first thing that a reader sees, before the picture
+// and the laws.
 //
 // Goals: the sentence is true for every history that can be checked; if several laws are violated, it is about the most
 // important one; names and durations come from the history itself. Non-goals: the full explanation, which is in the
@@ -14,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Gravest returns the violation that a headline is about, or nil if no law was violated.
+// Gravest returns the violation that the headline is about, or nil if no law was violated.
 func Gravest(v checker.Verdict) (gravest *checker.Finding) {
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Violated &&

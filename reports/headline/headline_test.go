@@ -50,7 +50,7 @@ var details = map[checker.CauseKind][]string{
 	checker.LeftFree:             {"", checker.AbandonedPlace},
 }
 
-// declared reads the source of the checker and returns the names of the constants for causes: kinds and variants.
+// declared reads the checker's source and returns the names of the constants for causes: kinds and variants.
 func declared(t *testing.T) (kinds, variants []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../checker/cause.go", nil, 0)
@@ -139,7 +139,7 @@ func wellFormed(t *testing.T, f *checker.Finding, got string) {
 	}
 }
 
-// eventAt returns an event of a client at a time in seconds.
+// eventAt returns an event of a client's at a time in seconds.
 func eventAt(seconds float64, p history.Process, f history.F, typ history.Type) history.Event {
 	e := history.Event{Time: history.Time(seconds * 1e9), Process: p, F: f, Type: typ, Lock: "lock",
 		Attempt: history.Attempt(p + "/1")}
@@ -271,7 +271,7 @@ func TestTheGravestLawComesFirst(t *testing.T) {
 	}
 }
 
-// A headline claims no more than the laws say.
+// A headline does not claim more than the laws say.
 func TestHeadlinesOfCalmRuns(t *testing.T) {
 	holds, unchecked, undecided := checker.Holds, checker.Unchecked, checker.Undecided
 	shared := eventAt(0, "client-1", history.Acquire, history.OK)

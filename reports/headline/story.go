@@ -17,7 +17,7 @@ type story struct {
 	f *checker.Finding
 }
 
-// lock returns the name of the lock if there are several locks, otherwise "the lock".
+// lock returns the lock's name if there are several locks, and otherwise "the lock".
 func (s *story) lock() string {
 	if len(s.h.Header.Locks) > 1 && s.f.Lock != "" {
 		return strconv.Quote(string(s.f.Lock))
@@ -51,8 +51,8 @@ func (s *story) concerned() string {
 }
 
 // sameSituation says that two clients were, for example, promised a lock at once, or that one client was promised it
-// twice. singular and plural are the forms of the verb, and what is the rest of the sentence. For a semaphore, the
-// sentence says that there were more holders than permits.
+// twice. singular and plural are forms of the verb, and what is the rest of the sentence. For a semaphore, the sentence
+// says that there were more holders than permits.
 func (s *story) sameSituation(singular, plural, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
 		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, plural, what)
@@ -85,8 +85,8 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded returns the earliest time at which the recording of one of the holders ends. It returns history.Never if
-// none of their recordings ends.
+// recorded returns the earliest time at which the recording of any holder ends. It returns history.Never if none of
+// their recordings ends.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {
@@ -98,7 +98,7 @@ func (s *story) recorded() history.Time {
 }
 
 // overlap returns how long the holders were inside the critical section together: from the last entry until the first
-// of the holders left. over is false if none of them left.
+// holder left. over is false if none of them left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]
@@ -139,7 +139,7 @@ func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 	return (e.Lock == "" || e.Lock == s.f.Lock) && (e.Attempt == "" || slices.Contains(attempts, e.Attempt))
 }
 
-// reason says why two grants of one lock overlapped.
+// reason says why two of a lock's grants overlapped.
 func (s *story) reason() string {
 	who := s.concerned()
 	switch s.f.Cause.Kind {

@@ -2,7 +2,7 @@ package html
 
 import "github.com/fencepost-sim/fencepost/checker"
 
-// Explained returns a word with an explanation that a page shows on demand. If the explanation is empty, it returns
+// Explained returns a word with an explanation that the page shows on demand. If the explanation is empty, it returns
 // plain text.
 func Explained(word, explanation string) Part {
 	if explanation == "" {
@@ -11,10 +11,10 @@ func Explained(word, explanation string) Part {
 	return El("button", Attr("type", "button", "class", "says", "title", explanation), Text(word))
 }
 
-// Law returns a name as HTML. If the name is the name of a law, the HTML includes an explanation of the law.
+// Law returns a name as HTML. If it is the name of a law, the HTML includes an explanation of the law.
 func Law(name string) Part { return Explained(name, checker.Law(name).Says()) }
 
-// Heading returns the heading of a section.
+// Heading returns a section heading.
 func Heading(words string) Part { return All(El("h2", Law(words)), Newline) }
 
 // Note returns a remark that begins with a name in bold. The name may be empty.
@@ -22,7 +22,7 @@ func Note(name, words string) Part {
 	return All(El("p", Class("note"), El("b", Text(name)), Text(" "+words)), Newline)
 }
 
-// Finding explains the violation of a law, but does not show its witness.
+// Finding explains how a law was violated, but does not show the witness.
 func Finding(f *checker.Finding) Part {
 	paragraph := func(class, words string) Part {
 		return If(words != "", El("p", Class(class), Text(words)), Newline)

@@ -40,7 +40,7 @@ func Each[T any](list []T, render func(T) Part) Part {
 	}
 }
 
-// If returns the parts if the condition is true, and an empty part otherwise.
+// If returns the parts if the condition is true, and otherwise an empty part.
 func If(condition bool, parts ...Part) Part {
 	if !condition {
 		return All()
@@ -48,7 +48,7 @@ func If(condition bool, parts ...Part) Part {
 	return All(parts...)
 }
 
-// Attr returns attributes. pairs alternates between names and values. A value is formatted as by fmt.Print. Attr and
+// Attr returns attributes. pairs alternates between names and values. Values are formatted as by fmt.Print. Attr and
 // Text replace unprintable characters with escapes.
 func Attr(pairs ...any) Part {
 	return func(in *html.Node) {
@@ -63,7 +63,7 @@ func Attr(pairs ...any) Part {
 // Class returns a class attribute.
 func Class(names string) Part { return Attr("class", names) }
 
-// Text returns text. It escapes markup.
+// Text returns text with any markup escaped.
 func Text(words string) Part {
 	return func(in *html.Node) {
 		in.AppendChild(&html.Node{Type: html.TextNode, Data: history.Printable(words)})
@@ -75,7 +75,7 @@ func Raw(markup string) Part {
 	return func(in *html.Node) { in.AppendChild(&html.Node{Type: html.RawNode, Data: markup}) }
 }
 
-// Newline is a line break in the source of a page. It keeps the lines short.
+// Newline is a line break in a page's source. It keeps the lines short.
 var Newline = Text("\n")
 
 // render returns the parts as markup.

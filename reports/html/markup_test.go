@@ -10,12 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// hostile lists texts that could be mistaken for markup or for parts of an address.
+// hostile lists strings that could be mistaken for markup or for parts of an address.
 var hostile = []string{`"><img src=x>`, `' onclick='x`, "</title></style></script><script>x</script>", "<!-- x",
 	"&lt;", "&amp;#60;b>", "javascript:x", "http://x/y", "//x/y", "../x", "x?y#z", "50%41", "a:b", "a b+c",
 	"a\rb\nc", "\x1b[2J", "\u202e", "é"}
 
-// TestTextStaysText uses hostile texts as the title, as text and in an attribute of a page, and reads them back.
+// TestTextStaysText checks that hostile strings are shown as text when they are used as the title, as text and in an
+// attribute of a page.
 func TestTextStaysText(t *testing.T) {
 	for _, text := range hostile {
 		p := NewWriter(text, "")
@@ -53,7 +54,7 @@ func TestTextStaysText(t *testing.T) {
 }
 
 // TestAnAddressNamesAFileBeside checks that the link from a page to another page in the same folder leads to that
-// page's file, whatever the file is called.
+// page's file, no matter what the file is called.
 func TestAnAddressNamesAFileBeside(t *testing.T) {
 	page := &url.URL{Scheme: "file", Path: "/folder/page.html"}
 	for _, name := range hostile {

@@ -1,9 +1,9 @@
 // Package html defines how the HTML pages look: functions that build their markup, the frame that all pages share, the
 // theme, and the script that explains words and copies commands.
 //
-// Goals: a page is a single file that loads nothing and can be read without its script; text is never treated as
-// markup. Non-goals: the content of a page, which the reports decide, and pictures, which packages timeline and sweep
-// draw.
+// Goals: a page is a single file that does not load anything and can be read without its script; text is never treated
+// as markup. Non-goals: the content of a page, which the reports decide, and pictures, which packages timeline and
+// sweep draw.
 package html
 
 import (
@@ -17,10 +17,12 @@ var (
 	//go:embed frame.js
 	frameScript string
 
-	// GridStyle is the style sheet of grids and of diffs.
+	// GridStyle is the style sheet for grids and diffs.
+	//
 	//go:embed grid.css
 	GridStyle string
-	// PlotStyle is the style sheet of plots.
+	// PlotStyle is the style sheet for plots.
+	//
 	//go:embed plot.css
 	PlotStyle string
 )
@@ -31,8 +33,8 @@ type Application struct {
 	Style  string // style sheet in addition to the one that all pages have
 	Script string
 	Body   string // markup of the body
-	// Policy lists additional directives of the content security policy, such as "connect-src 'self'". A page needs
-	// them if it is to do more than show its own content.
+	// Policy lists additional directives for the content security policy, such as "connect-src 'self'". A page needs
+	// them if it does more than show its own content.
 	Policy string
 }
 

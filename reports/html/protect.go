@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// inline yields the scripts and styles that a page contains, each with the name of its element.
+// inline yields a page's inline scripts and styles, each with its element's name.
 func inline(page string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for {
@@ -33,10 +33,10 @@ func inline(page string) iter.Seq2[string, string] {
 	}
 }
 
-// Protect calls write to write a page, and adds a content security policy to the page. The policy allows a browser to
-// use only the scripts and styles that the page contains now, and to load nothing. It identifies the scripts and styles
-// by their hashes (Content Security Policy Level 3, 2.3.1). Unprintable characters are replaced with escapes. Errors
-// come from write or from w.
+// Protect calls write to write a page, and adds a content security policy to the page. The policy allows the browser to
+// use only the scripts and styles that are now in the page, and to load nothing. It identifies them by their hashes
+// (Content Security Policy Level 3, 2.3.1). Unprintable characters are replaced with escapes. Errors come from write or
+// from w.
 func Protect(w io.Writer, write func(io.Writer) error) error {
 	var page strings.Builder
 	if err := write(&page); err != nil {
@@ -46,7 +46,7 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 }
 
 // protect is like Protect, but takes the page as a string and appends additional directives to its content security
-// policy. These directives can allow the page to do more. Errors come from w.
+// policy, which can allow the page to do more. Errors come from w.
 func protect(w io.Writer, page, directives string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}
@@ -65,7 +65,7 @@ func protect(w io.Writer, page, directives string) error {
 	return err
 }
 
-// allowed returns the list of allowed sources for a directive of the policy.
+// allowed returns the list of allowed sources for a policy directive.
 func allowed(sums []string) string {
 	if len(sums) == 0 {
 		return "'none'"

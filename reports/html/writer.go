@@ -38,7 +38,7 @@ func (p *Writer) Mentions(word string) bool {
 // Put adds parts to the page.
 func (p *Writer) Put(parts ...Part) { p.body.WriteString(render(parts...)) }
 
-// Card adds a card with a heading, which may be empty. It calls show to add the parts of the card.
+// Card adds a card with a heading, which may be empty. It calls show to add the card's parts.
 func (p *Writer) Card(heading string, show func()) {
 	p.Inside("section", "card", func() {
 		p.Put(If(heading != "", Heading(heading)))
@@ -46,7 +46,7 @@ func (p *Writer) Card(heading string, show func()) {
 	})
 }
 
-// Inside adds an element with the given name and class. It calls show to add the parts of the element.
+// Inside adds an element with the given name and class. It calls show to add the element's parts.
 func (p *Writer) Inside(name, class string, show func()) {
 	p.Put(Raw("<" + name + ` class="` + class + `">`))
 	show()
@@ -67,10 +67,10 @@ func (p *Writer) Script(script string) {
 	}
 }
 
-// Body returns the markup of the parts that were added, without the frame.
+// Body returns the markup for the parts that were added, without the frame.
 func (p *Writer) Body() string { return p.body.String() }
 
-// WriteDocument writes the whole page. It fails only if a write to w fails.
+// WriteDocument writes the whole page. It fails only if writing to w fails.
 func (p *Writer) WriteDocument(w io.Writer) error {
 	return protect(w, p.frame.enclose(All(El("main", Newline, Raw(p.Body())), Newline)), "")
 }

@@ -2,7 +2,7 @@ package plot
 
 import "testing"
 
-// inside reports whether a point lies in a polygon.
+// inside reports whether a point lies inside a polygon.
 func inside(shape []Point, at Point) bool {
 	in := false
 	for i, a := range shape {
@@ -14,14 +14,14 @@ func inside(shape []Point, at Point) bool {
 	return in
 }
 
-// square returns a grid with one square, whose crossing on each side is given.
+// square returns a grid with a single square. Each of its sides has a crossing.
 func square(ranks ...int) *Grid {
 	return &Grid{X: []float64{0, 10}, Y: []float64{0, 10}, Rank: ranks,
 		Cross: map[Side]float64{{0, 0}: 3, {1, 1}: 6, {2, 0}: 8, {0, 1}: 2}}
 }
 
-// The colored areas must agree with the crossings on the sides of a square, for every combination of ranks at its
-// corners. Between a corner and the crossing next to it, a side must have the color of the corner's rank.
+// For every combination of ranks at the corners of a square, the colored areas must agree with the crossings on its
+// sides. From a corner to the next crossing, a side must have the color for the corner's rank.
 func TestAreasFollowTheSidesOfEverySquare(t *testing.T) {
 	inks := []Ink{{Name: "0"}, {Name: "1"}, {Name: "2"}}
 	tried := 0
@@ -67,8 +67,8 @@ func TestAreasFollowTheSidesOfEverySquare(t *testing.T) {
 	}
 }
 
-// The border of a rank begins and ends at crossings, and passes each crossing of that rank exactly once. A crossing is
-// a place on a side at which the rank changes.
+// A rank's border begins and ends at crossings, and passes each of its crossings exactly once. A crossing is where the
+// rank changes along a side.
 func TestBordersPassEveryCrossing(t *testing.T) {
 	for n := range 16 {
 		ranks := []int{n & 1, n >> 1 & 1, n >> 2 & 1, n >> 3}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// canvas is the surface on which a diagram is drawn. All positions and lengths are in points (1/72 inch).
+// canvas is the surface that a diagram is drawn on. All positions and lengths are in points (1/72 inch).
 type canvas interface {
 	polygon(i Ink, points ...Point)
 	line(s Style, points ...Point)
@@ -14,24 +14,24 @@ type canvas interface {
 	write(t text, at Point, words string)
 }
 
-// dash is the length of the dashes of a dashed line, and gap is the length of the gaps between them, in points.
+// dash is the length of the dashes in a dashed line, and gap is the length of the gaps between them, in points.
 const dash, gap = 5, 3
 
 // markRadius is the radius of the largest mark.
 const markRadius = 4.5
 
-// Sizes and distances at an axis, in points.
+// Axis sizes and distances, in points.
 const (
 	labelSize = 12.0 // font size of the axis label
 	tickSize  = 11.0 // font size of the labels of ticks and of the legend
 	padding   = 8.0  // distance between the area and a tick
 	tickEnd   = padding + 6
 	tickLabel = tickEnd + 3
-	// The minimum distance between the ticks of a horizontal and of a vertical axis.
+	// The minimum distances between the ticks of a horizontal and a vertical axis.
 	tickWidth, tickHeight = 45.0, 24.0
 )
 
-// box is a rectangle within the picture.
+// box is a rectangle in the picture.
 type box struct{ left, top, right, bottom float64 }
 
 // plane is the part of the picture between the axes.
@@ -72,7 +72,7 @@ func (t *text) cut(words string, room float64) string {
 	return words + " …"
 }
 
-// legend draws the entries of the legend in one or more rows. It returns the position of the legend's lower edge.
+// legend draws the legend's entries in one or more rows. It returns the position of the legend's lower edge.
 func (d *Diagram) legend(c canvas, b box) float64 {
 	const signWidth, between, lineHeight = 22, 20, 16
 	t := text{Ink: Black, size: tickSize}
@@ -104,7 +104,7 @@ func (d *Diagram) legend(c canvas, b box) float64 {
 	return y + 10
 }
 
-// area returns the part of a box that remains after the axes have taken their space.
+// area returns what remains of a box after the axes have taken up their space.
 func (d *Diagram) area(b box) box {
 	t := text{size: tickSize}
 	widest := 0.0
@@ -122,11 +122,11 @@ func (d *Diagram) area(b box) box {
 	return b
 }
 
-// share returns the position of v along the axis, from 0 to 1.
+// share returns v's position along the axis, from 0 to 1.
 func (a *Axis) share(v float64) float64 { return (v - a.Min) / (a.Max - a.Min) }
 
-// ticks returns the ticks of the axis. If the diagram specifies none, it returns round numbers: as many as fit into the
-// length, but at most nine.
+// ticks returns the axis ticks. If the diagram specifies none, it returns round numbers: as many as fit, but at most
+// nine.
 func (a *Axis) ticks(length, room float64) []Tick {
 	if len(a.Ticks) > 0 {
 		return a.Ticks
@@ -146,7 +146,7 @@ func (a *Axis) ticks(length, room float64) []Tick {
 	return ticks
 }
 
-// position converts a point from the units of the axes to a position in the picture.
+// position converts a point from axis units to a position in the picture.
 func (p *plane) position(v Point) Point {
 	return Point{p.left + float64(p.X.share(v.X)*(p.right-p.left)), p.bottom - float64(p.Y.share(v.Y)*(p.bottom-p.top))}
 }
@@ -158,7 +158,7 @@ func (p *plane) positions(values []Point) (places []Point) {
 	return places
 }
 
-// axes draws the axes at the left and lower sides of the box around the plane.
+// axes draws the axes on the left and bottom sides of the box around the plane.
 func (p *plane) axes(around box) {
 	tick := Style{Ink: Soft, Width: .5}
 	name, label := text{Ink: Black, size: labelSize, anchor: .5}, text{Ink: Black, size: tickSize, anchor: .5}
@@ -178,7 +178,7 @@ func (p *plane) axes(around box) {
 	p.write(name, Point{around.left + labelSize, (p.top + p.bottom) / 2}, p.Y.Label)
 }
 
-// areas draws the areas. It adds their names if there is room.
+// areas draws the areas, and their names if there is room.
 func (p *plane) areas() {
 	for _, a := range p.Areas {
 		points := p.positions(a.Points)
@@ -217,8 +217,8 @@ func (p *plane) lines() {
 	}
 }
 
-// writeValue writes the value of a line on a background of its own. It writes the value to the right of the line if
-// l.Low is set, and otherwise to the left. If there is no room on that side, it uses the other side.
+// writeValue writes a line's value on its own background. If l.Low is set, it writes the value to the right of the
+// line, and otherwise to the left. If there is no room on that side, it uses the other side.
 func (p *plane) writeValue(l Line, at Point) {
 	t := text{Ink: l.Ink, size: labelSize}
 	width := t.width(l.Value)

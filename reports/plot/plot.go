@@ -1,9 +1,9 @@
 // Package plot draws diagrams with two axes as SVG or PNG. A diagram has areas, with lines and marks drawn over them,
 // and a legend.
 //
-// Goals: the same diagram always gives the same bytes and, as SVG, gives them on every platform. On a page, the diagram
-// uses the colors of the page and so follows the theme. Everything that a color expresses is also expressed by a shape.
-// A float64() around a product keeps compilers from fusing the product with a sum, which would round differently.
+// Goals: the same diagram always gives the same bytes, and the same SVG on every platform. On a page, the diagram uses
+// the page's colors and so follows the theme. Everything that a color expresses is also expressed by a shape. A
+// float64() around a product keeps compilers from fusing the product with a sum, which would round differently.
 //
 // Non-goals: other diagrams. gonum.org/v1/plot is not used: its colors are constants, its pictures have no name for a
 // screen reader, its sums are rounded differently on different platforms, and it adds 7 MB to the program and 9 s of
@@ -18,18 +18,18 @@ type Ink struct {
 	RGB  color.NRGBA
 }
 
-// The colors of the parts that every diagram has.
+// The colors used by every diagram.
 var (
 	Black  = Ink{"black", color.NRGBA{0x14, 0x14, 0x14, 0xff}}
 	Soft   = Ink{"soft", color.NRGBA{0x55, 0x5a, 0x62, 0xff}}
 	Ground = Ink{"ground", color.NRGBA{0xff, 0xff, 0xff, 0xff}}
 )
 
-// Point is a position. In a diagram, it is in the units of the axes. Within a picture, it is in points (1/72 inch) from
+// Point is a position. In a diagram, its units are those of the axes. In a picture, it is in points (1/72 inch) from
 // the upper left corner.
 type Point struct{ X, Y float64 }
 
-// Diagram is a diagram. Areas are drawn first, then lines, then marks, each in the order of its list.
+// A Diagram is drawn in layers: first the areas, then the lines, then the marks, each in list order.
 type Diagram struct {
 	Title, Subtitle string // shown above the diagram; the subtitle is shortened if there is not enough room
 	Description     string // a description for readers who cannot see the diagram
@@ -37,11 +37,11 @@ type Diagram struct {
 	Areas           []Area
 	Lines           []Line
 	Marks           []Mark
-	// the largest numbers of marks in a row and in a column; the marks are made small enough not to touch each other
+	// the largest numbers of marks in a row and in a column; the marks are made small enough not to touch
 	Columns, Rows int
 }
 
-// Axis is the horizontal or the vertical axis of a diagram.
+// Axis is a diagram's horizontal or vertical axis.
 type Axis struct {
 	Label    string
 	Min, Max float64 // the values at its two ends
@@ -54,7 +54,7 @@ type Tick struct {
 	Label string
 }
 
-// Words returns an axis with the given words at the values 0, 1 and so on.
+// Words returns an axis with the given words as labels for its values 0, 1 and so on.
 func Words(label string, words []string) Axis {
 	a := Axis{Label: label, Min: -0.5, Max: float64(len(words)) - 0.5}
 	for i, word := range words {
@@ -78,7 +78,7 @@ type Style struct {
 	Dashed bool
 }
 
-// Line is a line of a diagram, drawn from point to point.
+// Line is a line in a diagram, drawn from point to point.
 type Line struct {
 	Style
 	Points []Point
@@ -90,7 +90,7 @@ type Line struct {
 // Shape is the shape of a mark.
 type Shape uint8
 
-// These are the shapes of marks, in the order of the legend.
+// Mark shapes, in legend order.
 const (
 	Disc Shape = iota
 	Triangle
@@ -99,7 +99,7 @@ const (
 	Dash
 )
 
-// Mark is a mark at a point.
+// A Mark marks a point in a diagram.
 type Mark struct {
 	Shape Shape
 	Ink   Ink

@@ -49,7 +49,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// On a page, no color is fixed. Apart from the colors, the picture is the same.
+// On a page, colors are not fixed. Apart from the colors, the picture is the same.
 func TestOnPage(t *testing.T) {
 	page := sample().OnPage(400, 300)
 	if strings.Contains(page, `="#`) {
@@ -104,8 +104,8 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// The widths agree with those of Arial, which Liberation Sans was designed to replace. The expected widths come from
-// Adobe's metrics of Helvetica, in thousandths of the font size.
+// The widths agree with Arial's, which Liberation Sans was designed to replace. The expected widths come from Adobe's
+// metrics for Helvetica, in thousandths of the font size.
 func TestWidths(t *testing.T) {
 	for words, want := range map[string]float64{"": 0, "a": 556, "i": 222, "W": 944, "iW": 222 + 944,
 		"10 s": 556*2 + 278 + 500} {

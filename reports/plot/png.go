@@ -16,13 +16,13 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// raster is a canvas of pixels.
+// raster is a pixel canvas.
 type raster struct {
 	*image.RGBA
 	scale float64 // pixels per point
 }
 
-// PNG draws the diagram with the given size in points, at dpi pixels per inch.
+// PNG draws the diagram in the given size in points, at dpi pixels per inch.
 func (d *Diagram) PNG(w io.Writer, width, height, dpi float64) error {
 	scale := dpi / 72
 	to := raster{image.NewRGBA(image.Rect(0, 0, int(math.Round(width*scale)), int(math.Round(height*scale)))), scale}
@@ -88,8 +88,8 @@ func (to raster) circle(s Style, at Point, r float64) {
 	to.polygon(s.Ink, outer...)
 }
 
-// face returns the font in a size given in pixels. The fonts are not kept in a package variable, so a program that
-// draws no PNG is linked without them.
+// face returns the font in a size given in pixels. The fonts are not kept in a package variable, so that a program that
+// does not draw any PNGs is linked without them.
 func (t *text) face(size float64) font.Face {
 	ttf := liberationsansregular.TTF
 	if t.bold {

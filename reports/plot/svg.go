@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// fonts lists the fonts in which a viewer shows the text, in order of preference.
+// fonts lists the fonts that a viewer should use for the text, in order of preference.
 const fonts = "'Liberation Sans',Arial,Helvetica,sans-serif"
 
 // svg is a canvas that writes SVG.
@@ -17,11 +17,11 @@ type svg struct {
 	onPage bool
 }
 
-// SVG draws the diagram with the given size in points.
+// SVG draws the diagram at the given size in points.
 func (d *Diagram) SVG(width, height float64) string { return d.svg(width, height, false) }
 
-// OnPage is like SVG, but draws the diagram for an HTML page. The style sheet of the page must define a variable
-// --plot-NAME for each ink.
+// OnPage is like SVG, but draws the diagram for an HTML page. The page's style sheet must define a variable --plot-NAME
+// for each ink.
 func (d *Diagram) OnPage(width, height float64) string { return d.svg(width, height, true) }
 
 func (d *Diagram) svg(width, height float64, onPage bool) string {
@@ -78,7 +78,7 @@ func (to *svg) circle(s Style, at Point, r float64) {
 	fmt.Fprintf(to, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", number(at.X), number(at.Y), number(r), how)
 }
 
-// write adds words to the picture. It also specifies the width of the words, so that they fit even in another font.
+// write adds words to the picture. It also specifies their width, so that they fit even in another font.
 func (to *svg) write(t text, at Point, words string) {
 	x, y := number(at.X), number(at.Y)
 	how := map[float64]string{0.5: ` text-anchor="middle"`, 1: ` text-anchor="end"`}[t.anchor]

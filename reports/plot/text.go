@@ -15,11 +15,11 @@ const capital = 0.72
 // em is the font size, in the units in which advances are measured.
 const em = 2048
 
-// advance is the distance that a rune moves the pen, in the regular and in the bold font, in units of the font.
+// advance is the distance that a rune moves the pen, in the regular and in the bold font, in font units.
 type advance struct{ regular, bold int }
 
 // width returns the width of the words in points, without kerning. A rune with an unknown advance counts as one em
-// wide. Few characters of any font are wider.
+// wide. Few characters in any font are wider.
 func (t *text) width(words string) float64 {
 	units := 0
 	for _, r := range words {

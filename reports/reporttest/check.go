@@ -1,9 +1,10 @@
-// Package reporttest contains what the tests of reports share: a check that applies to every document in all its output
-// formats, and a few handwritten histories for tests of the words and pictures of reports.
+// Package reporttest contains what the report tests share: a check that applies to every document in all its output
+// formats, and a few handwritten histories for testing the words and pictures in reports.
 //
-// Goals: one check for all documents; the code of a history reads like a description of what happened, and builds a
-// history that a run could have recorded. Non-goals: the content of a document, and checking a history: its findings
-// are part of its code.
+// Goals: one check for all documents; a history's code reads like a description of what happened, and builds a history
+// that a run could have recorded.
+//
+// Non-goals: the content of a document, and checking a history: its findings are part of its code.
 package reporttest
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// LongCommand is a command that does not fit on one line of a report.
+// LongCommand is a command that is too long for one line in a report.
 const LongCommand = `fencepost run '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' ` +
 	`--seed 18446744073709551615 --vary 'restart=8s..11s/1s' --out found/here`
 

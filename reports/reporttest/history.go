@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Builder builds a history. Its method At sets the true time of the events that follow.
+// Builder builds a history. Its At method sets the true time of the following events.
 type Builder struct {
 	H   history.History
 	now history.Time
 }
 
-// NewHistory begins a history with the given numbers of clients and servers, one lock, and leases of 10 s.
+// NewHistory begins a history with the given numbers of clients and servers, one lock, and 10 s leases.
 func NewHistory(clients, servers int) *Builder {
 	t := &Builder{}
 	for i := range clients {
@@ -33,7 +33,7 @@ func NewHistory(clients, servers int) *Builder {
 // Seconds converts seconds to a time, rounded to the microsecond.
 func Seconds(s float64) history.Time { return history.Time(float64(s*1e6)+0.5) * 1000 }
 
-// At sets the true time of the events that follow, in seconds.
+// At sets the true time of the following events, in seconds.
 func (t *Builder) At(s float64) *Builder { t.now = Seconds(s); return t }
 
 // Add adds an event.
@@ -47,13 +47,13 @@ func (t *Builder) Add(e history.Event) *Builder {
 	return t
 }
 
-// Client adds an event of a client.
+// Client adds a client event.
 func (t *Builder) Client(p string, f history.F, ty history.Type, attempt string) *Builder {
 	return t.Add(history.Event{Process: history.Process(p), F: f, Type: ty, Attempt: history.Attempt(attempt)})
 }
 
-// Fault adds the beginning or the end of a fault. line describes the fault as in a plan. If it cannot be parsed, the
-// fault strikes the processes in targets.
+// Fault adds the beginning or end of a fault. line describes the fault as in a plan. If it cannot be parsed, the fault
+// strikes the processes in targets.
 func (t *Builder) Fault(ty history.Type, line string, targets ...history.Process) *Builder {
 	if f, err := nemesis.Parse(line); err == nil {
 		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
@@ -72,8 +72,8 @@ func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.T
 	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
-// enter adds the return of a successful acquire whose call was already added. The attempt sends its first request at
-// time sent, and is granted the lock from time granted to time until. All times are in seconds.
+// enter adds the return of a successful acquire whose call has already been added. The attempt sends its first request
+// at time sent, and is granted the lock from time granted to time until. All times are in seconds.
 func (t *Builder) enter(sent, granted, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(sent), Granted: Seconds(granted), Until: Seconds(until)}
@@ -88,7 +88,7 @@ func (t *Builder) enter(sent, granted, until float64, attempt string, tok histor
 		Attempt: history.Attempt(attempt), Token: tok, Grant: g})
 }
 
-// Gone removes the key of an attempt from one server after another, at intervals of 1 ms.
+// Gone removes an attempt's key from one server after another, 1 ms apart.
 func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...int) *Builder {
 	for i, n := range servers {
 		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),
@@ -145,7 +145,7 @@ func (t *Builder) entered(attempt string) int {
 	})
 }
 
-// applied returns the index of the event at which the resource decided on a read or write of an attempt.
+// applied returns the index of the event at which the resource decided on an attempt's read or write.
 func (t *Builder) applied(op history.F, attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Apply && e.Op == op && e.Of == history.Attempt(attempt)

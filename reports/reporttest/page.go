@@ -17,7 +17,7 @@ import (
 
 var (
 	script = regexp.MustCompile(`(?s)<script>.*?</script>`)
-	// an address in a picture that serves only as a name and is never loaded
+	// an address in an SVG image that is only a name and is never loaded
 	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`)
 	loads     = regexp.MustCompile(
 		`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
@@ -28,7 +28,7 @@ var (
 )
 
 // Page returns an error if a page loads another resource, contains hidden characters, contains something that its
-// content security policy forbids, or is not well-formed XML. Its script need not be well-formed.
+// content security policy forbids, or is not well-formed XML. Its script does not have to be well-formed.
 func Page(text string) error {
 	if err := safe(text); err != nil {
 		return err
@@ -49,7 +49,7 @@ func Page(text string) error {
 
 // safe returns an error that describes what is wrong with a page that shows text written by others. The page's policy
 // must come first and must contain the hash of each inline script and style. The page must not contain anything that
-// such a policy forbids, such as a style attribute, because a browser would ignore it.
+// such a policy forbids, such as style attributes, because browsers would ignore it.
 func safe(text string) error {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) }
 	if i := strings.IndexFunc(text, hidden); i >= 0 {
@@ -76,7 +76,7 @@ func safe(text string) error {
 }
 
 // Explained returns the number of laws that a page names and explains. It returns an error if the page names a law
-// without an explanation, or explains a law that it does not name.
+// without explaining it, or explains a law without naming it.
 func Explained(text string) (n int, err error) {
 	for _, law := range checker.Laws {
 		named := strings.Contains(text, ">"+string(law)+"<")

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Story is a history with the name of its scenario and its findings.
+// Story is a history, along with its scenario's name and its findings.
 type Story struct {
 	Scenario, Summary string
 	Plan              []string
@@ -24,7 +24,7 @@ var Stories = []struct {
 	{"long", Long},
 }
 
-// story returns a Story of the history. All laws hold, except those in broken, which have the given findings.
+// story returns a Story for the history. All laws hold, except those in broken, which have the given findings.
 func (t *Builder) story(scenario, summary string, plan []string, broken ...checker.Finding) Story {
 	s := Story{Scenario: scenario, Summary: summary, Plan: plan, History: &t.H}
 	for _, law := range checker.Laws {

@@ -1,13 +1,15 @@
 // Package text lays out text for a terminal: lines in columns of cells, wrapped and cut to a width, with a few styles,
 // and commands that can be pasted unchanged.
 //
-// Goals: no line is wider than the terminal, except the address of a page; the output contains no control characters
-// from the text, because a terminal would execute them; the same text always gives the same bytes, whatever the
-// environment variables. Non-goals: asking a terminal for its width or its colors, and knowing what the text is about.
+// Goals: no line is wider than the terminal, except for page addresses; control characters in the text never reach the
+// output, because a terminal would execute them; the same text always gives the same bytes, whatever the environment
+// variables.
+//
+// Non-goals: asking a terminal for its width or its colors, and knowing what the text is about.
 //
 // The package github.com/clipperhouse/displaywidth decides how many cells a character takes and where text may be cut.
-// The packages charmbracelet/x/ansi and lipgloss use it, too. Package text calls it directly, because the output of
-// x/ansi depends on an environment variable (RUNEWIDTH_EASTASIAN).
+// The packages charmbracelet/x/ansi and lipgloss use it, too. Package text calls it directly, because x/ansi's output
+// depends on an environment variable (RUNEWIDTH_EASTASIAN).
 //
 // Package text itself implements wrapping, styles and columns. It does not use x/ansi for wrapping, because that
 // package breaks words at each hyphen and so would split "client-1". For styles, four escape sequences are enough.
@@ -22,7 +24,7 @@ import "strings"
 // same.
 type Style uint8
 
-// Styles of text on a terminal.
+// Styles for text on a terminal.
 const (
 	Plain Style = iota
 	Bold

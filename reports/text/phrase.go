@@ -1,6 +1,6 @@
 package text
 
-// This file defines how counts, shares, lists and times are written in all output formats of a report.
+// This file defines how counts, shares, lists and times are written in all of a report's output formats.
 
 import (
 	"fmt"
@@ -57,8 +57,8 @@ func Large(n float64) string {
 	return strconv.FormatFloat(scale, 'f', -1, 64) + " " + name
 }
 
-// Percentage formats a share from 0 to 1 with two significant digits, or with three if it is at least 99.5 %: "4.2 %",
-// "100 %".
+// Percentage formats a share from 0 to 1 with two significant digits, or three if it is at least 99.5 %: "4.2 %", "100
+// %".
 func Percentage(share float64) string {
 	digits := 2
 	if share >= 0.995 {
@@ -99,7 +99,7 @@ func Instant(t history.Time) string {
 	return Clock(t) + " s"
 }
 
-// Clock formats an instant of true time without its unit, for a column of seconds: "10.131".
+// Clock formats an instant of true time without its unit, for a column in seconds: "10.131".
 func Clock(t history.Time) string {
 	if t == history.Never {
 		return "never"
@@ -107,7 +107,7 @@ func Clock(t history.Time) string {
 	return strconv.FormatFloat(float64(t)/1e9, 'f', 3, 64)
 }
 
-// Microseconds is like Clock, but to the microsecond: "10.131042".
+// Microseconds is like Clock, but with microseconds: "10.131042".
 func Microseconds(t history.Time) string {
 	if t == history.Never {
 		return Clock(t)
@@ -118,7 +118,7 @@ func Microseconds(t history.Time) string {
 // Milliseconds formats a time in ms with one decimal, without its unit.
 func Milliseconds(d time.Duration) string { return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64) }
 
-// Decimal formats a number below a hundred with one decimal, and a larger number without decimals.
+// Decimal formats a number below a hundred with one decimal, and a larger number with none.
 func Decimal(x float64) string {
 	if x < 99.95 {
 		return strconv.FormatFloat(x, 'f', 1, 64)

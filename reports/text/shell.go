@@ -59,7 +59,7 @@ func breakArgument(arg string, width int) (head, rest string) {
 	return head + "'", "'" + arg[len(head):]
 }
 
-// quoting tracks which characters of a command are quoted or escaped for the shell.
+// quoting tracks which characters in a command are quoted or escaped for the shell.
 type quoting struct {
 	open    rune // the kind of quotes that enclose the next character, or 0
 	escaped bool // whether a backslash precedes the next character
@@ -78,8 +78,8 @@ func (q *quoting) pass(r rune) {
 	}
 }
 
-// arguments splits a command before each argument. The spaces after an argument stay with it. It does not split at
-// spaces inside quotes.
+// arguments splits a command before each argument. The spaces after an argument stay with it. Spaces inside quotes do
+// not split the command.
 func arguments(text string) []string {
 	var out []string
 	var q quoting

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Wrap breaks text at spaces into lines of at most width cells. A width below two counts as two. A word that is wider
-// than a line is broken, unless it is the address of a page.
+// Wrap breaks text at spaces into lines of at most width cells. A width below two is treated as two. A word that is
+// wider than a line is broken, unless it is a web address.
 func Wrap(text string, width int) []string {
 	width = max(width, 2) // no character takes more than two cells
 	var out []string
@@ -39,18 +39,18 @@ func Wrap(text string, width int) []string {
 	return out
 }
 
-// Clip returns the longest prefix of s that fits into width cells. It never splits something that is shown as a single
+// Clip returns the longest prefix of s that fits into width cells. It never splits anything that is shown as a single
 // character.
 func Clip(s string, width int) string { return displaywidth.TruncateString(s, width, "") }
 
-// Cells returns the number of terminal cells that s occupies. A character of an East Asian script occupies two cells,
-// and so does an emoji. A combining mark occupies none.
+// Cells returns the number of terminal cells that s occupies. An East Asian character or an emoji occupies two cells,
+// and a combining mark none.
 func Cells(s string) int { return displaywidth.String(s) }
 
-// isAddress reports whether a word is the address of a page. Addresses are not broken, so that they can be copied.
+// isAddress reports whether a word is a web address. Addresses are not broken, so that they can be copied.
 func isAddress(word string) bool { return strings.Contains(word, "://") }
 
-// Printable puts spaces in place of characters that a terminal would execute instead of showing.
+// Printable replaces characters that a terminal would execute, rather than show, with spaces.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || history.Unprintable(r) {

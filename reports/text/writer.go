@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Writer writes lines of at most width cells. A cell is the space that a terminal uses for one letter (see Cells). Only
-// addresses of pages may be wider. The Writer records the first error of the underlying writer.
+// Writer writes lines of at most width cells. A cell is the space that one letter takes up on a terminal (see Cells).
+// Only page addresses may be wider. The Writer records the underlying writer's first error.
 type Writer struct {
 	w     io.Writer
 	width int
@@ -32,10 +32,10 @@ func (p *Writer) Width() int { return p.width }
 // Lines returns the number of lines written so far.
 func (p *Writer) Lines() int { return p.lines }
 
-// Err returns the first error of the underlying writer.
+// Err returns the underlying writer's first error.
 func (p *Writer) Err() error { return p.err }
 
-// Watch makes the writer record whether, from now on, it writes the given word. The word must be in lower case.
+// Watch makes the writer record, from now on, whether it writes the given word, which must be in lower case.
 func (p *Writer) Watch(word string) { p.watch = word }
 
 // mention records whether text contains the watched word.
@@ -43,7 +43,7 @@ func (p *Writer) mention(text string) {
 	p.seen = p.seen || p.watch != "" && strings.Contains(strings.ToLower(text), p.watch)
 }
 
-// Mentioned reports whether the watched word was written since the last call of Forget.
+// Mentioned reports whether the watched word has been written since the last call to Forget.
 func (p *Writer) Mentioned() bool { return p.seen }
 
 // Forget makes Mentioned return false until the watched word (see Watch) is written again.
@@ -89,7 +89,7 @@ func (p *Writer) Put(l *Line) {
 // Blank writes an empty line.
 func (p *Writer) Blank() { p.Put(new(Line)) }
 
-// Gap sets whether an empty line is written before the next line. If no line follows, the empty line is not written
+// Gap sets whether to write an empty line before the next line. If no line follows, the empty line is not written
 // either. Gap returns the previous setting.
 func (p *Writer) Gap(wanted bool) (before bool) {
 	before, p.gap = p.gap, wanted
@@ -111,7 +111,7 @@ func (p *Writer) Text(s Style, indent int, text string) {
 	}
 }
 
-// Hang writes text after a label. If the text is wrapped, its next lines begin below the text, not below the label.
+// Hang writes text after a label. If the text wraps, its other lines begin below the text, not below the label.
 func (p *Writer) Hang(indent int, label string, s Style, text string) {
 	from := indent + Cells(label)
 	for i, t := range Wrap(text, p.width-from) {
@@ -123,8 +123,8 @@ func (p *Writer) Hang(indent int, label string, s Style, text string) {
 	}
 }
 
-// Flow writes items one after the other, two spaces apart, on as many lines as needed. It breaks an item only if the
-// item is wider than a line.
+// Flow writes items one after the other, two spaces apart, on as many lines as needed. It breaks an item only if it is
+// wider than a line.
 func (p *Writer) Flow(title string, items []string) {
 	ln := new(Line).Add(Plain, title)
 	fresh := true
@@ -151,11 +151,11 @@ func (p *Writer) Rule() {
 	p.Put(ln)
 }
 
-// Margin returns the column at which the right-aligned verdict ends. On a wide terminal this is not the right edge, so
+// Margin returns the column at which the right-aligned verdict ends. On a wide terminal, this is not the right edge, so
 // that the verdict stays near the rest of the line.
 func (p *Writer) Margin() int { return min(p.width, 100) }
 
-// Draft returns a writer that holds its lines in memory. The caller can print them later with p.Include, if there is
+// Draft returns a writer that holds its lines in memory. The caller can print them later with p.Include if there is
 // enough room.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)
@@ -163,7 +163,7 @@ func (p *Writer) Draft() *Writer {
 		seen: p.seen}
 }
 
-// Include writes the lines of a draft.
+// Include writes a draft's lines.
 func (p *Writer) Include(draft *Writer) {
 	if p.gap && draft.lines > 0 {
 		p.gap = false
@@ -176,8 +176,8 @@ func (p *Writer) Include(draft *Writer) {
 	}
 }
 
-// Title writes the subject of a report and, after it, a description of the size of the result. The description may be
-// empty. The verdict is written at the right margin.
+// Title writes the subject of a report, followed by a description of how large the result is, which may be empty. The
+// verdict is written at the right margin.
 func (p *Writer) Title(name, what, standing string, tone Style) {
 	if what != "" {
 		what = "  " + what
@@ -187,7 +187,7 @@ func (p *Writer) Title(name, what, standing string, tone Style) {
 	p.Put(ln.To(p.Margin()-Cells(standing)-2).Add(Plain, "  ").Add(tone, standing))
 }
 
-// Columns writes items to the right of a label, in as many columns of equal width as fit.
+// Columns writes items to the right of a label, in as many columns of equal width as will fit.
 func (p *Writer) Columns(label string, items []string) {
 	const gap = 3
 	from, wide := Cells(label), 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// written calls write with a writer of the given width, without color. It returns the text that was written.
+// written calls write with a writer of the given width, without color, and returns the text that was written.
 func written(width int, write func(*Writer)) string {
 	var b strings.Builder
 	write(New(&b, width, false))
@@ -127,7 +127,7 @@ func TestTheFirstErrorIsKept(t *testing.T) {
 	}
 }
 
-// Indented lines end at the same column as unindented lines. If a command is broken within an argument, the next line
+// Indented lines end at the same column as unindented ones. If a command is broken within an argument, the next line
 // begins in the first column, because a shell would treat spaces as part of the argument.
 func TestIndentedLines(t *testing.T) {
 	got := written(20, func(p *Writer) {

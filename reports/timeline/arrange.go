@@ -10,8 +10,8 @@ import (
 )
 
 // Arrange arranges a history in lanes. It accepts any history, even a truncated or inconsistent one, and leaves out
-// what does not fit into a lane. It marks the witness events of every violation in the findings. The lanes keep a
-// reference to h, which is never changed.
+// anything that does not fit into a lane. It marks the witness events of every violation in the findings. The lanes
+// keep a reference to h, which is never changed.
 func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	a := &arranger{
 		l: &Lanes{
@@ -51,7 +51,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	return a.l
 }
 
-// makeRoom sets a.room, a function that allocates the slices of a client's lane with room for everything that the
+// makeRoom sets a.room, a function that allocates the slices for a client's lane, with room for everything that the
 // client does. It also finds the end of the recording.
 func (a *arranger) makeRoom() {
 	type numbers struct{ sections, waits, calls int }
@@ -81,7 +81,7 @@ func (a *arranger) makeRoom() {
 	}
 }
 
-// operations adds the calls of a history without locks to the lanes, as operations on registers.
+// operations adds the calls in a history without locks to the lanes, as register operations.
 func (a *arranger) operations() {
 	registers := map[history.Lock]bool{}
 	for i := range a.l.clients {
@@ -97,7 +97,7 @@ func (a *arranger) operations() {
 // arranger keeps track of everything that has begun and has not ended yet.
 type arranger struct {
 	l        *Lanes
-	room     func(*clientLane) // allocates the slices of a client's lane
+	room     func(*clientLane) // allocates the slices for a client's lane
 	locks    map[history.Lock]bool
 	sections map[holding]ref
 	waits    map[waiting][]ref // the oldest wait comes first
@@ -127,7 +127,7 @@ type (
 	}
 )
 
-// ref is the position of an element in a slice of a lane. A pointer would become invalid when the slice grows.
+// ref is the position of an element in one of a lane's slices. A pointer would become invalid when the slice grows.
 type ref struct{ lane, i int }
 
 func (a *arranger) client(p history.Process) int {
@@ -281,7 +281,7 @@ func (a *arranger) leave(pos int, e *history.Event) {
 	delete(a.sections, key)
 }
 
-// cutAt truncates time windows so that they contain nothing after the given instant.
+// cutAt truncates time windows at the given instant.
 func cutAt(ws []window, at history.Time) []window {
 	kept := ws[:0]
 	for _, w := range ws {
@@ -376,7 +376,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 	if e.Why != history.NotRecorded {
 		return
 	}
-	for other, r := range a.keys { // no matter on which member it was set
+	for other, r := range a.keys { // no matter which member it was set on
 		if other.lock == e.Lock && other.member == e.Member {
 			k := &a.l.servers[r.lane].Keys[r.i]
 			k.end(pos, e.Time)
@@ -402,7 +402,7 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 }
 
-// replicas records which servers may be replicas at the start of the recording: in each group, all but the first. In a
+// replicas records which servers may be replicas at the start of the recording: all but the first in each group. In a
 // Redis Cluster, some of these are masters of other slots.
 func (a *arranger) replicas() {
 	if a.l.history.Header.Service.Kind().OneLog {
@@ -462,8 +462,8 @@ func (a *arranger) lacks(pos int, at history.Time, master history.Process, key k
 	return false
 }
 
-// faults arranges the faults and gives each lane the faults that struck its process. A fault without a duration ends at
-// the moment it struck.
+// faults arranges the faults and gives each lane the faults that struck its process. A fault without a duration ends
+// the moment it strikes.
 func (a *arranger) faults(h *history.History) {
 	for i, strike := range trace.Faults(h) {
 		f := fault{span: a.begin(strike.Start, h.Events[strike.Start].Time), Kind: strike.Kind, Line: strike.Line,
@@ -489,7 +489,7 @@ func (a *arranger) faults(h *history.History) {
 	}
 }
 
-// lasts reports whether a fault without a recorded end lasts to the end of the run. A server's crash does. A client's
+// lasts reports whether a fault without a recorded end lasts until the end of the run. A server crash does. A client
 // crash does not, even if the client never restarts.
 func (a *arranger) lasts(f *fault) bool {
 	if f.Kind.IsDown() && len(f.How.On) > 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// tickRoom is the width in pixels that the label of a tick needs.
+// tickRoom is the width in pixels that a tick label needs.
 const tickRoom = 64
 
 // ticks adds ticks at instants when something happened, labeled with the time. If there is not enough room for all
-// labels, it prefers the ends of the axis, then the witness, then the faults, then the others.
+// labels, it prefers the ends of the axis, then the witness, then the faults, then everything else.
 func (c *chart) ticks(times []history.Time) {
 	events := c.lanes.history.Events
 	order := []history.Time{c.from, c.to}
@@ -35,7 +35,7 @@ func (c *chart) ticks(times []history.Time) {
 		}
 		seen[at] = true
 		x := c.x(at)
-		// keeps the label inside the plot
+		// keep the label inside the plot
 		label := max(float64(c.Left)+tickRoom/2-12, min(x, float64(c.Right)-tickRoom/2+12))
 		free := !slices.ContainsFunc(taken, func(o float64) bool { return label-o < tickRoom && o-label < tickRoom })
 		if free {
@@ -52,16 +52,15 @@ func (c *chart) ticks(times []history.Time) {
 	}
 }
 
-// pinLevels returns the row in which the number of each numbered event of the witness is drawn. The rows are chosen so
-// that the numbers do not overlap, even on a narrow page. In a long run, the numbers may overlap until the reader zooms
-// in.
+// pinLevels returns the row in which each numbered witness event's number is drawn. The rows are chosen so that the
+// numbers do not overlap, even on a narrow page. In a long run, they may still overlap until the reader zooms in.
 func (c *chart) pinLevels() map[int]int {
 	levels, _ := c.levels(c.scale)
 	return levels
 }
 
-// levels returns the row in which the number of each numbered event of the witness is drawn on scale s. fit is true if
-// no numbers overlap.
+// levels returns the row in which each numbered witness event's number is drawn on scale s. fit is true if no numbers
+// overlap.
 func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
 	var ends []float64 // position of the last number in each row
@@ -84,7 +83,7 @@ func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	return levels, fit
 }
 
-// pinRows returns the total height of the rows that contain the numbers of the witness events.
+// pinRows returns the total height of the rows that contain the witness numbers.
 func (c *chart) pinRows() int {
 	rows := 0
 	for _, level := range c.pinLevels() {
@@ -93,7 +92,7 @@ func (c *chart) pinRows() int {
 	return rows * pinHeight
 }
 
-// pins adds the numbers of the witness events between the axis and the lanes, each with a line down to its event.
+// pins adds the witness numbers between the axis and the lanes, each with a line down to its event.
 func (c *chart) pins() {
 	levels := c.pinLevels()
 	for pos := range c.lanes.history.Events {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Timeline is the block of a document that draws a history.
+// Timeline is the block in a document that draws a history.
 type Timeline struct {
 	lanes   func() *Lanes
 	leftOut []string
@@ -32,22 +32,22 @@ func (t *Timeline) HTML(p *html.Writer) {
 	p.Script(script)
 }
 
-// LeftOut lists what the picture on the page omits, one sentence for each item. It is empty until HTML has drawn the
+// LeftOut lists what the picture on the page omits, one sentence per item. It is empty until HTML has drawn the
 // picture.
 func (t *Timeline) LeftOut() []string { return t.leftOut }
 
-// Story returns the block that explains the violation of a law and lists the events of its witness. On a page that also
-// shows the timeline, these events are linked to their numbers in the picture.
+// Story returns the block that explains a law violation and lists the events in its witness. On a page that also shows
+// the timeline, these events are linked to their numbers in the picture.
 func (t *Timeline) Story(f checker.Finding) Story { return Story{f, t} }
 
-// Story explains the violation of a law.
+// Story explains a law violation.
 type Story struct {
 	checker.Finding
 	timeline *Timeline
 }
 
-// Text writes the explanation, the remedy and the witness. It also says whether the law was still violated without each
-// of the faults.
+// Text writes the explanation, the remedy and the witness. It also says, for each fault, whether the law was still
+// violated without it.
 func (s Story) Text(p *text.Writer) {
 	alone := s.Judges.Alone()
 	if alone != "" {
@@ -79,7 +79,7 @@ func (s Story) HTML(p *html.Writer) {
 		html.If(len(s.Witness) > 0, s.witness()), html.Newline), html.Newline)
 }
 
-// witness lists the events that show the violation. For each event, it gives the number in the picture, the time and a
+// witness lists the events that show the violation. For each event, it gives its number in the picture, the time and a
 // description.
 func (s Story) witness() html.Part {
 	l := s.timeline.lanes()
@@ -93,7 +93,7 @@ func (s Story) witness() html.Part {
 		}))
 }
 
-// numbers gives each witness event a number, in the order of the history. The keys are the positions of the events.
+// numbers gives each witness event a number, in history order. The keys are the events' positions.
 func (l *Lanes) numbers() map[int]int {
 	all := map[int]int{}
 	for i, pos := range slices.Sorted(maps.Keys(l.witness)) {

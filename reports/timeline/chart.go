@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// chart is the picture of a page. Time runs to the right, and the lanes are stacked vertically. Every horizontal
-// position is computed from an instant of true time: first here, for the page as first shown, and again by the page's
-// script when the user zooms.
+// chart is a page's picture. Time runs from left to right, and the lanes are stacked vertically. Every horizontal
+// position is computed from an instant of true time: first here, for the page as initially shown, and again by the
+// page's script when the user zooms.
 type chart struct {
 	Width, Height int
 	Left, Right   int // the left and the right edge of the plot
@@ -81,7 +81,7 @@ type tick struct {
 	Shown bool
 }
 
-// scaleBreak marks a time span that is drawn compressed.
+// scaleBreak marks a span of time that is drawn compressed.
 type scaleBreak struct {
 	A, B  int64
 	X     string
@@ -107,14 +107,13 @@ const (
 	mostLanes   = 48   // maximum number of client lanes, and of server lanes
 	mostShapes  = 20_000
 	mostClashes = 500 // maximum number of overlaps that are shaded
-	// narrow is the smallest width of the plot at which labels must fit. The page's script never makes the plot
-	// narrower.
+	// narrow is the smallest plot width at which the labels must fit. The page's script never makes the plot narrower.
 	narrow = 560
 	// clipMargin is a margin around the plot. It keeps marks at the edges from being clipped.
 	clipMargin = 10
 )
 
-// chart draws the lanes. If the history is too long to be drawn as a whole, it draws the part around the witness.
+// chart draws the lanes. If the history is too long to draw in full, it draws the part around the witness.
 func (l *Lanes) chart() *chart {
 	c := &chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
@@ -154,8 +153,8 @@ func (c *chart) omissions(all *Lanes) {
 	}
 }
 
-// fewer returns the lanes to draw. If there are too many, it returns the lanes of the numbered events, and then as many
-// of the other lanes as fit.
+// fewer returns the lanes to draw. If there are too many, it returns the lanes of the numbered events and as many of
+// the others as fit.
 func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	if len(l.clients) <= mostLanes && len(l.servers) <= mostLanes {
 		return l
@@ -184,8 +183,8 @@ func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	return &few
 }
 
-// firstLanes returns at most mostLanes elements of a list, in the order of the list. Elements for which wanted returns
-// true take precedence.
+// firstLanes returns at most mostLanes elements of a list, in list order. Elements for which wanted returns true take
+// precedence.
 func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
 	room := mostLanes
 	for i := range list {
@@ -246,7 +245,7 @@ func (c *chart) frame() {
 	c.ticks(times)
 }
 
-// unseen reports whether an event is not drawn, because it is an event of the probe that is not in the witness.
+// unseen reports whether an event is not drawn because it is one of the probe's and is not in the witness.
 func (c *chart) unseen(pos int) bool {
 	e := &c.lanes.history.Events[pos]
 	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
@@ -269,13 +268,13 @@ func (c *chart) rangeAround(n int) (first, last int) {
 	return first, first + n
 }
 
-// x returns the position of an instant on the page as first shown.
+// x returns an instant's position on the page as initially shown.
 func (c *chart) x(at history.Time) float64 {
 	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }
 
 // px formats a coordinate. In this package, every product is converted to float64 before something is added to it. This
-// prevents the compiler from fusing the two operations, which would round differently. So pages are the same on all
+// prevents the compiler from fusing the two operations, which would round differently, so the pages are the same on all
 // platforms (Go specification, "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
@@ -318,7 +317,7 @@ func (c *chart) ray(class string, from, to history.Time, y, y2 int) {
 		Width: px(c.x(to)), Y: y, Y2: y2})
 }
 
-// messages draws the messages, each as a line from the lane of its sender to the lane of its receiver.
+// messages draws each message as a line from its sender's lane to its receiver's lane.
 func (c *chart) messages() {
 	for _, m := range c.lanes.messages {
 		y, sent := c.laneOf(m.From)
@@ -336,7 +335,7 @@ func (c *chart) messages() {
 	}
 }
 
-// laneOf returns the vertical middle of a process's lane. ok is false if the process has no lane.
+// laneOf returns the vertical center of a process's lane. ok is false if the process has no lane.
 func (c *chart) laneOf(p history.Process) (y int, ok bool) {
 	if i, is := c.lanes.clientOf[p]; is {
 		y, ok = c.middles[i]
@@ -356,7 +355,7 @@ func positions(events []int) string {
 	return strings.Join(s, " ")
 }
 
-// labelWidth estimates the width of a label in pixels.
+// labelWidth estimates a label's width in pixels.
 func labelWidth(s string) float64 { return float64(6.4 * float64(text.Cells(s))) }
 
 func (c *chart) title(y, height int, name, class string) {
@@ -364,8 +363,8 @@ func (c *chart) title(y, height int, name, class string) {
 		laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
-// tracks returns the locks that have a row of their own in each lane. If all locks share one row, it returns a single
-// empty name.
+// tracks returns the locks that have their own row in each lane. If all locks share one row, it returns a single empty
+// name.
 func (c *chart) tracks() []history.Lock {
 	if n := len(c.lanes.locks); n == 0 || n > mostLocks {
 		return []history.Lock{""}

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// colors is the number of colors that distinguish clients. If there are more clients, some share a color.
+// colors is the number of colors used to distinguish clients. If there are more clients, some share a color.
 const colors = 8
 
 func colorOf(client int) string {
@@ -20,7 +20,7 @@ func colorOf(client int) string {
 	return fmt.Sprintf("c%d", client%colors)
 }
 
-// faultLanes draws each fault as a band labeled with the fault's line. It uses as few rows as the labels allow.
+// faultLanes draws each fault as a band labeled with its line in the plan. It uses as few rows as the labels allow.
 func (c *chart) faultLanes(y int) int {
 	var ends []float64
 	top := y
@@ -56,7 +56,7 @@ func (c *chart) faultLanes(y int) int {
 	return y + height
 }
 
-// label writes a label for a time span. The label stays inside the plot as long as the span is in view.
+// label writes a label for a time span. The label stays inside the plot while the span is in view.
 func (c *chart) label(class string, from, to history.Time, y int, text string) {
 	x := min(c.x(max(from, c.from))+6, float64(c.Right)-labelWidth(text)-4)
 	c.Shapes = append(c.Shapes, shape{Kind: "label", Class: class, A: int64(max(from, c.from)), B: int64(min(to, c.to)),
@@ -99,7 +99,7 @@ func (c *chart) clientLanes(y int) int {
 	return y
 }
 
-// showsProbe reports whether the witness includes an event of the probe.
+// showsProbe reports whether the witness includes a probe event.
 func (c *chart) showsProbe() bool {
 	for pos := range c.numbers {
 		if c.lanes.history.Events[pos].Process == probe {
@@ -109,8 +109,8 @@ func (c *chart) showsProbe() bool {
 	return false
 }
 
-// sections draws each critical section as a bar and, below it, the lease that was granted to the client. If the section
-// continues after the lease, a line shows for how long.
+// sections draws each critical section as a bar, with the lease granted to the client below it. If the section outlasts
+// the lease, a line shows by how much.
 func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
@@ -144,7 +144,7 @@ func (c *chart) sections(client int, lock history.Lock, y int) {
 	}
 }
 
-// operations draws each operation on a register from its call to its return. Operations that failed or have an unknown
+// operations draws each register operation from its call to its return. Operations that failed or have an unknown
 // outcome are paler.
 func (c *chart) operations(client, y int) {
 	lane := &c.lanes.clients[client]
@@ -173,7 +173,7 @@ func (c *chart) operations(client, y int) {
 	}
 }
 
-// captions writes the names of the attempts above their bars and above the hatching of pauses.
+// captions writes the attempts' names above their bars and above the hatching of pauses.
 func (c *chart) captions(client int, lock history.Lock, y int) {
 	for i := range c.lanes.clients[client].Sections {
 		s := &c.lanes.clients[client].Sections[i]
@@ -188,8 +188,8 @@ func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
 		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 
-// clashes shades the time during which two sections of one lock are open, unless both are shared. For a semaphore, it
-// shades the time during which more sections are open than there are permits.
+// clashes shades the time during which two of a lock's sections are open, unless both are shared. For a semaphore, it
+// shades the time during which there are more open sections than permits.
 func (c *chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
@@ -226,7 +226,7 @@ type meeting struct {
 	who   string
 }
 
-// clashesWith lists the meetings of section b with earlier sections that were open when b began.
+// clashesWith lists section b's meetings with earlier sections that were open when b began.
 func (l *Lanes) clashesWith(b *section, earlier []*section) (all []meeting) {
 	var ends []history.Time
 	for _, a := range earlier {
@@ -330,13 +330,13 @@ func (c *chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) 
 	}
 }
 
-// inLine is a part of a key's life during which the key's place in the queue does not change.
+// inLine is a part of a key's lifetime during which its place in the queue does not change.
 type inLine struct {
 	span
-	before int // number of keys of the same lock that were set earlier and still exist
+	before int // number of the same lock's keys that were set earlier and still exist
 }
 
-// places divides the lifetime of key i at the times at which a key ahead of it in the queue disappears.
+// places splits the lifetime of key i whenever a key ahead of it in the queue disappears.
 func places(keys []keySpan, i int, ahead []int) []inLine {
 	k := &keys[i]
 	gone := slices.Clone(ahead)
@@ -356,7 +356,7 @@ func places(keys []keySpan, i int, ahead []int) []inLine {
 }
 
 // keyAt draws a key at its place in the queue: the first key at full height, the others thinner and below it. It draws
-// at most mostWaiting keys behind the first.
+// at most mostWaiting keys after the first.
 func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
@@ -384,7 +384,7 @@ func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	c.box(class+" queued", p.From, p.To, y+keyHeight+(p.before-1)*waitHeight, waitHeight-2, "", tip, p.First, p.Last)
 }
 
-// clocks marks the jumps and drifts of a lane's clock. It draws a jump in the middle of the lane, with its size, and a
+// clocks marks jumps and drifts of a lane's clock. It draws a jump, with its size, in the middle of the lane, and a
 // drift along the bottom.
 func (c *chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Script is the JavaScript function that makes the picture interactive. Pages that show one picture after another call
-// it themselves.
+// Script is the JavaScript function that makes the picture interactive. A page that shows several pictures in turn
+// calls the function itself.
 //
 //go:embed chart.js
 var Script string
 
-// script is the JavaScript that a page with one picture needs so that the reader can zoom and pan.
+// script is the JavaScript that lets users zoom and pan on a page with one picture.
 var script = Script + "timeline();\n"
 
 // The buttons above the picture. witnessButton exists only if there is a witness.
@@ -35,14 +35,14 @@ const patterns = `<pattern id="hatch" width="7" height="7" patternUnits="userSpa
 	`<pattern id="dead" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">` +
 	`<rect class="dead" width="1.6" height="5"></rect></pattern>` + "\n"
 
-// glyphs holds the SVG of each mark.
+// glyphs maps each mark's name to its SVG.
 var glyphs = map[string]html.Part{
 	"dot":   html.Raw(`<circle class="dot" r="4.5"></circle>`),
 	"cross": html.Raw(`<path class="x" d="M-4.5 -4.5 L4.5 4.5 M4.5 -4.5 L-4.5 4.5"></path>`),
 	"jump":  html.Raw(`<path class="jump" d="M0 -7 L5 2 L-5 2 Z"></path>`),
 }
 
-// card returns the picture with its buttons and its legend, for a page whose script includes Script.
+// card returns the picture with its buttons and its legend, for a page with a script that includes Script.
 func (c *chart) card() html.Part {
 	return html.El("section", html.Class("card"), html.Newline,
 		html.El("div", html.Class("bar"), html.El("h2", html.Text("Timeline")), html.Raw(hints),
@@ -72,7 +72,7 @@ func (c *chart) svg() html.Part {
 			html.Each(c.Pins, pin.part)), html.Newline)
 }
 
-// knots returns, as JSON, pairs of a true time in ns and its horizontal position from 0 to 1. The page's script
+// knots returns pairs, as JSON, of a true time in ns and its horizontal position from 0 to 1. The page's script
 // interpolates between them.
 func (c *chart) knots() string {
 	var all []string
@@ -82,8 +82,8 @@ func (c *chart) knots() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// offIf adds the class "off" to a class list if hidden is true. The class hides the element when the page is first
-// shown.
+// offIf adds the class "off" to a class list if hidden is true. Elements with this class are hidden when the page is
+// first shown.
 func offIf(class string, hidden bool) string {
 	if hidden {
 		class += " off"
@@ -156,7 +156,7 @@ func (s shape) message() html.Part {
 		s.line(), s.line("class", "target"), html.El("title", html.Text(s.Tip)))
 }
 
-// line draws a line between the two ends of the shape. The given attributes precede the line's own.
+// line draws a line between the shape's two ends. The given attributes precede the line's own.
 func (s shape) line(attributes ...any) html.Part {
 	return html.El("line", html.Attr(attributes...), html.Attr("data-a", s.A, "data-b", s.B,
 		"x1", s.X, "y1", s.Y, "x2", s.Width, "y2", s.Y2))
@@ -182,8 +182,8 @@ func (p pin) part() html.Part {
 		html.El("title", html.Text(p.Tip))), html.Newline)
 }
 
-// legends explains the classes of shapes. Each entry has the CSS class of its swatch. If the swatch is a character,
-// sign is this character.
+// legends explains each class of shapes in words. swatch is the CSS class of the sample shown in the legend. If the
+// sample is a character, sign is that character.
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease as the client was told"},
 	{"past", "swatch past", "", "section without a lease"},
@@ -216,7 +216,7 @@ func (c *chart) legend() html.Part {
 	return html.All(html.All(all...), html.If(len(c.Pins) > 0, item("number", "1", "witness")))
 }
 
-// has reports whether a shape of the given class is drawn.
+// has reports whether any shape of the given class is drawn.
 func (c *chart) has(class string) bool {
 	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
 }

@@ -77,7 +77,8 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	}
 }
 
-// The labels of faults that strike at the same time must not overlap, even on a narrow page.
+// TestFaultLabelsDoNotOverlap checks that the labels of faults that strike at the same time do not overlap, even on a
+// narrow page.
 func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	x := reporttest.NewHistory(2, 5)
 	x.Acquire(0.001, 0.012, 9, "client-1/1", 0, 1, 2, 3)
@@ -108,8 +109,7 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestWitnessNumbersDoNotOverlap checks that the numbers of the witness events do not overlap, even on the narrowest
-// page.
+// TestWitnessNumbersDoNotOverlap checks that the witness events' numbers do not overlap, even on the narrowest page.
 func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 	for _, r := range reporttest.Stories[:5] {
 		s := r.Make()

@@ -13,21 +13,21 @@ import (
 // section comes long after the rest of the run.
 const probe = history.Probe
 
-// table is the layout of a text timeline: which lanes are drawn, and in which columns.
+// table is a text timeline's layout: which lanes are drawn, and in which columns.
 type table struct {
 	lanes   *Lanes
 	clients []int // indices in lanes.clients, ascending
 	ranked  []int // the same indices, most important clients first
 	servers []int // indices in lanes.servers
-	// tracks lists the locks that have a bar of their own in each client's lane. If all locks share one bar, it
-	// contains a single empty name.
+	// tracks lists the locks that have their own bar in each client's lane. If all locks share one bar, it contains a
+	// single empty name.
 	tracks []history.Lock
 	keys   []history.Lock // the locks whose keys are shown
 	bar    int            // width of a section's bar, in terminal cells
 	time   int            // width of the column of times
 	lane   int            // width of a client's lane, including the gap
 	block  int            // width of one lock's keys, including the gap
-	// number of a lock's keys that are drawn on one server: the owner's key, and those queued behind it
+	// number of a lock's keys drawn on one server: the owner's key, and those queued behind it
 	depth int
 	cell  int // width of a lock's keys on one server, including the gap
 	words int // column at which the words begin
@@ -39,13 +39,13 @@ const (
 	leastText = 30 // minimum width of the words
 	goodText  = 38 // preferred width of the words
 	mostLocks = 3  // if there are more locks, they share one bar
-	// mostInLine is the maximum number of keys of one lock that are drawn on a server.
+	// mostInLine is the maximum number of keys drawn on a server for one lock.
 	mostInLine = 3
 )
 
 // layTable chooses the widest layout that leaves room for the words. To make room, it first does without wide bars. It
-// then leaves out the clients that play no part in the rows shown, the names of lanes, separate bars for locks, and
-// finally servers and clients.
+// then leaves out the clients that play no part in the rows shown, the lane names, separate bars for locks, and finally
+// servers and clients.
 func layTable(l *Lanes, shown []row, width int) *table {
 	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
 	if t.depth > 1 {
@@ -85,8 +85,7 @@ func layTable(l *Lanes, shown []row, width int) *table {
 	return t
 }
 
-// shrink makes the table narrower by one step: it removes the keys of all locks except one, or one server, or one
-// client.
+// shrink makes the table narrower by one step: it removes all but one lock's keys, or one server, or one client.
 func (t *table) shrink() {
 	switch {
 	case len(t.keys) > 1:
@@ -103,7 +102,7 @@ func (t *table) shrink() {
 	t.form(t.bar, false, t.tracks, t.keys)
 }
 
-// form computes the widths and positions of the columns for the given layout.
+// form computes the column widths and positions for the given layout.
 func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.bar, t.tracks, t.keys = bar, tracks, keys
 	t.clients = slices.Sorted(slices.Values(t.ranked))
@@ -134,8 +133,8 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	}
 }
 
-// keyTitle returns the title above the keys of one lock. It is the lock's name if there are several locks, and
-// otherwise the name that the servers have in common.
+// keyTitle returns the title above one lock's keys. It is the lock's name if there are several locks, and otherwise the
+// name that the servers have in common.
 func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)
@@ -147,7 +146,7 @@ func (t *table) keyTitle(k history.Lock) string {
 	return strings.TrimSuffix(base, "-")
 }
 
-// involved returns all clients that can be drawn, in this order: clients of the witness, clients that appear in the
+// involved returns all clients that can be drawn, in this order: clients in the witness, clients that appear in the
 // rows, other clients. part contains only the clients in the first two groups.
 func involved(l *Lanes, shown []row) (all, part []int) {
 	rank := make([]int, len(l.clients))
@@ -186,8 +185,8 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 	return all, part
 }
 
-// keyLocks returns the locks whose keys get a column: all locks if there are only a few, otherwise only the lock that
-// the witness is about.
+// keyLocks returns the locks with a column for their keys: all locks if there are only a few, otherwise only the lock
+// that the witness is about.
 func keyLocks(l *Lanes, shown []row) []history.Lock {
 	if len(l.locks) <= mostLocks {
 		return l.locks

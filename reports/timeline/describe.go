@@ -1,6 +1,6 @@
 package timeline
 
-// This file describes each event in one line: who did what and why. It uses the terms of plans and findings. The same
+// This file describes each event in one line: who did what and why. It uses the same terms as plans and findings. An
 // event has the same description in a text, in a picture and in an explanation.
 
 import (
@@ -17,16 +17,16 @@ import (
 // describer describes events in words. It names a lock or an attempt only if it could be confused with another one.
 type describer struct {
 	Holder func(history.Attempt) history.Process // returns the client that made an attempt, or "" if it is unknown
-	// Apart reports whether an attempt is shown under its own name instead of its client's name, because its client
-	// makes other attempts at the same time. If Apart is nil, no attempt is shown under its own name.
+	// Apart reports whether an attempt is shown under its own name instead of its client's, because its client is
+	// making other attempts at the same time. If Apart is nil, no attempt is shown under its own name.
 	Apart   func(history.Attempt) bool
 	Several bool // whether more than one lock is in use
-	// Locks lists the locks in use. Servers may also record keys that belong to none of these locks. Such keys are
-	// described by name. If Locks is nil, all keys belong to a lock.
+	// Locks lists the locks in use. Servers may also record keys that do not belong to any of these locks. Such keys
+	// are described by name. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
-	// Bounded covers the keys that were set without an expiry but got one at the same instant, for example by a script
-	// that increments a counter and then sets the expiry. It maps the event that set the key to the time at which the
-	// key expires.
+	// Bounded is for keys that were set without an expiry but got one at the same instant, for example by a script that
+	// increments a counter and then sets the expiry. It maps the event that set the key to the time at which the key
+	// expires.
 	Bounded map[*history.Event]history.Time
 	// Registers is the number of registers, if the history consists of operations on registers. Such a history has no
 	// locks.
@@ -81,8 +81,8 @@ func (t *describer) event(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
-// promotion describes a promotion that the servers themselves, for example the Sentinel, decided on. It returns "" for
-// all other events.
+// promotion describes a promotion that the servers themselves (Sentinel, for example) decided on. It returns "" for all
+// other events.
 func promotion(e *history.Event) string {
 	if !e.Why.BySystem() || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
 		return ""
@@ -108,7 +108,7 @@ func (t *describer) fault(e *history.Event) string {
 	return "nemesis: " + line // in a nemesis report, only the text says whether something begins or ends
 }
 
-// lock returns the name of the lock if several locks are in use, and otherwise "".
+// lock returns the lock's name if several locks are in use, and "" otherwise.
 func (t *describer) lock(e *history.Event) string {
 	if !t.Several || e.Lock == "" {
 		return ""
@@ -136,8 +136,8 @@ func (t *describer) acquire(e *history.Event) string {
 	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + reasonFor(e)
 }
 
-// lease describes a lease: its token, and how long the holder believes that it will hold the lock. The long form also
-// lists the servers that the holder counted.
+// lease describes a lease: its token, and how long the holder believes it will hold the lock. The long form also lists
+// the servers that the holder counted.
 func (t *describer) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
@@ -333,7 +333,7 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// reasonFor returns the reason for an event, in parentheses. If a library gave a reason, it is quoted.
+// reasonFor returns the reason for an event, in parentheses. If a library gave the reason, it is quoted.
 func reasonFor(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {
@@ -352,7 +352,7 @@ func token(n history.Token) string {
 	return ", token " + strconv.FormatInt(int64(n), 10)
 }
 
-// quoted returns a value in quotes. It shortens long values, so that a reader can compare them at a glance.
+// quoted returns a value in quotes. It shortens long values so that a reader can compare them at a glance.
 func quoted(v string) string {
 	const most = 24
 	r := []rune(v)

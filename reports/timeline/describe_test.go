@@ -89,7 +89,7 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 
 // TestAnExpiryThatFollowsAtOnce checks the description of a key that is set without an expiry and gets one later. If a
 // script sets the expiry at the same instant, the key must be described as having an expiry. Otherwise, it must be
-// described as having none.
+// described as not having one.
 func TestAnExpiryThatFollowsAtOnce(t *testing.T) {
 	for later, want := range map[history.Time]string{
 		0: "redis-1: the key is set for x/1",

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// fold shortens the rows of a run without a violation. It keeps one row for each section, and every unusual row.
+// fold shortens the rows for a run without a violation. It keeps one row per section, and every unusual row.
 func (s *storyline) fold() {
 	s.folded = true
 	for i := range s.rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAPromotedReplicaHasTheKeysThatReachedIt checks the keys and the roles of a master and of the replica that
-// replaces it. The replica lacks the key of the second lock, as the event after the promotion says.
+// TestAPromotedReplicaHasTheKeysThatReachedIt checks the keys and roles of a master and of the replica that replaces
+// it. The replica lacks the second lock's key, as the event after the promotion says.
 func TestAPromotedReplicaHasTheKeysThatReachedIt(t *testing.T) {
 	const master, replica = history.Process("redis-1"), history.Process("redis-1-replica-1")
 	key := func(at history.Time, on history.Process, lock history.Lock, f history.F, why history.Why) history.Event {
@@ -62,8 +62,8 @@ func TestAPromotedReplicaHasTheKeysThatReachedIt(t *testing.T) {
 }
 
 // TestRowsAndGapsShowTheKeysOfTheirTime compares settle with a slow method that examines every instant. A row must show
-// the keys after the last event at its instant. The gap after the row must show the keys as they are for the longest
-// time within the gap.
+// the keys after the last event at its instant. The gap after the row must show the keys that last longest within the
+// gap.
 func TestRowsAndGapsShowTheKeysOfTheirTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	gaps := 0

@@ -40,9 +40,9 @@ type Lanes struct {
 	clientOf  map[history.Process]int
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
-	// laneOf and laneAt are for clients that do several things at once and so have several lanes. laneOf gives the lane
-	// of an attempt. laneAt gives the lane of the event at a position. laneAt is needed because not every event names
-	// its attempt: a request for a lock has no attempt yet.
+	// laneOf and laneAt are for clients that do several things at once and so have several lanes. laneOf gives an
+	// attempt's lane. laneAt gives the lane of the event at a position. It is needed because not every event names its
+	// attempt: a request for a lock has no attempt yet.
 	laneOf   map[history.Attempt]int
 	laneAt   map[int]int
 	fine     bool // whether times are written to the microsecond
@@ -50,7 +50,7 @@ type Lanes struct {
 }
 
 // open is a position (an index in the list of events) after all events. It is the end of everything that had not ended
-// when the recording stopped.
+// when recording stopped.
 const open = int(^uint(0) >> 1)
 
 // span is a part of a run, from the event that began it to the event that ended it.
@@ -69,16 +69,16 @@ type clientLane struct {
 	Sections []section
 	Waits    []wait
 	Calls    []call
-	// Operations are operations on registers, in a history without locks. The reads and writes of the data that a lock
-	// guards are recorded as effects instead.
+	// Operations are operations on registers, in a history without locks. Reads and writes of data guarded by a lock
+	// are recorded as effects instead.
 	Operations []call
 	Pauses     []span
 	Crashes    []span
 	Clock      []int // faults that changed the clocks of this process, as indices in Lanes.faults
 }
 
-// section is a critical section. It begins with the event acquire ok and ends with the call of release, lost or crash,
-// whichever comes first.
+// section is a critical section. It begins with the event "acquire ok" and ends with the call to release, with "lost"
+// or with a crash, whichever comes first.
 type section struct {
 	span
 	Lock    history.Lock
@@ -87,7 +87,7 @@ type section struct {
 	Shared  bool
 	Ended   history.F // Release, Lost or Crashed; empty if the section was still open when the recording ended
 	// Validity contains the periods of true time in which the lock is valid as far as the holder knows. Each window
-	// lasts from a grant or extension to the end of its validity, but not beyond the call of release. If an extension
+	// lasts from a grant or extension to the end of its validity, but not beyond the call to release. If an extension
 	// begins a window before the previous window ends, the two are joined. Validity may extend beyond the end of the
 	// recording.
 	Validity []window
@@ -152,7 +152,7 @@ type fault struct {
 	How  history.Fault
 }
 
-// client returns the lane of a client. If the client has several lanes, it returns the first.
+// client returns a client's lane. If the client has several lanes, it returns the first.
 func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 	i, ok := l.clientOf[p]
 	if !ok {
@@ -177,7 +177,7 @@ func (l *Lanes) holder(a history.Attempt) history.Process {
 	return ""
 }
 
-// number returns the index of an attempt's lane in the client lanes, or -1 if it has none.
+// number returns the index of an attempt's lane among the client lanes, or -1 if it has none.
 func (l *Lanes) number(a history.Attempt) int {
 	if i, ok := l.laneOf[a]; ok {
 		return i
@@ -204,7 +204,7 @@ func (l *Lanes) lane(pos int) int {
 }
 
 // hasOwnName reports whether an attempt is shown under its own name instead of its client's name, because it overlaps
-// with other attempts of its client.
+// with its client's other attempts.
 func (l *Lanes) hasOwnName(a history.Attempt) bool {
 	_, is := l.laneOf[a]
 	return is
@@ -243,7 +243,7 @@ func (l *Lanes) instant(at history.Time) string {
 	return l.clock(at) + " s"
 }
 
-// outlived returns the sections that continued after the lock had ceased to be valid, as far as their clients knew. For
+// outlived returns the sections that continued after the lock was no longer valid, as far as their clients knew. For
 // each section, it gives the time at which the validity ended.
 func (l *Lanes) outlived() []outliving {
 	var out []outliving
@@ -295,7 +295,7 @@ func (l *Lanes) overlapped(pos int) bool {
 }
 
 // depth returns the largest number of keys of one lock that existed on one server at the same time. It does not count
-// keys of the probe (history.Probe), which acquires each lock after the run. The number is more than one if clients
+// the keys of the probe (history.Probe), which acquires each lock after the run. The number is more than one if clients
 // queue with keys of their own, or if several clients hold the lock at once.
 func (l *Lanes) depth() int {
 	most := 1

@@ -173,7 +173,7 @@ func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 	}
 }
 
-// If the history records the end of a fault but not its beginning, the end is described, but no fault is drawn.
+// If the history records a fault's end but not its beginning, the end is described, but no fault is drawn.
 func TestAnEndWithoutABeginningIsNoFault(t *testing.T) {
 	x := reporttest.NewHistory(1, 1)
 	x.At(1).Fault(history.OK, "pause client-1 for 1s at 0s", "client-1")

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// processes formats a list of process names and abbreviates consecutive numbers: "redis-1…3, redis-5".
+// processes formats a list of process names, abbreviating consecutive numbers: "redis-1…3, redis-5".
 func processes(ps []history.Process) string {
 	sorted := slices.Clone(ps)
 	slices.SortFunc(sorted, compareNames)

@@ -10,9 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// queue returns a history of an etcd cluster with three members. client-1 holds the lock. client-2 and client-3 queue
-// for it, each with a key of its own. The members learn of each key one after the other. etcd-3 never learns of the
-// last key.
+// queue returns a history of a three-member etcd cluster. client-1 holds the lock. client-2 and client-3 are queuing
+// for it, each with its own key. Each key reaches the members one after the other. The last key never reaches etcd-3.
 func queue() *history.History {
 	h := &history.History{Header: history.Header{Service: history.Etcd,
 		Clients: []history.Process{"client-1", "client-2", "client-3"},

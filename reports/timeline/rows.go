@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// row is one line of a text timeline. It shows one event, several similar events on several servers, or an instant
-// without an event. A timeline may have millions of rows, of which only a few are shown, so the words of a row are
-// produced only when it is shown.
+// row is one line in a text timeline. It shows one event, several similar events on several servers, or an instant
+// without an event. A timeline may have millions of rows, of which only a few are shown, so a row's words are not
+// produced until it is shown.
 type row struct {
 	at     history.Time
 	pos    int      // the row shows the clients right after the event at this position
@@ -36,7 +36,7 @@ func (r *row) events() []int {
 	return []int{r.pos}
 }
 
-// shows reports whether a row is about the event at a position.
+// shows reports whether a row is about the event at pos.
 func (r *row) shows(pos int) bool {
 	if r.other != nil {
 		return slices.Contains(r.other.events, pos)
@@ -44,7 +44,7 @@ func (r *row) shows(pos int) bool {
 	return r.pos == pos
 }
 
-// firstEvent returns the first event of a row, or nil if it has none.
+// firstEvent returns a row's first event, or nil if it has none.
 func (l *Lanes) firstEvent(r *row) *history.Event {
 	if of := r.events(); len(of) > 0 {
 		return &l.history.Events[of[0]]
@@ -61,8 +61,8 @@ func (r *row) add(pos int) {
 	r.pos = pos
 }
 
-// These are the weights of rows. Events that a reader needs to follow the run weigh more than events that can be
-// inferred from others.
+// The weights of rows. Events that a reader needs to follow the run weigh more than events that can be inferred from
+// others.
 const (
 	weightProof   = 1000
 	weightFault   = 90
@@ -79,7 +79,7 @@ const (
 type storyline struct {
 	t     describer
 	lanes *Lanes
-	// whether the resource has its own records, which make the clients' records of the same operations redundant
+	// whether the resource has its own records, which makes the clients' records of the same operations redundant
 	applies bool
 	slow    map[int]bool // positions of calls that took a long time to reach the resource
 	rows    []row
@@ -96,7 +96,7 @@ type group struct {
 	proof  bool
 }
 
-// longTravel is the time in transit from which a request counts as slow. Much may change before a slow request arrives.
+// longTravel is how long a request must be in transit to count as slow. Much may change before a slow request arrives.
 const longTravel = history.Time(1e8)
 
 // groupSpread is the longest time, in true time, between two events that share a row.
@@ -150,7 +150,7 @@ func (s *storyline) words(r *row) string {
 	return s.t.key(&s.lanes.history.Events[r.pos], processes(where))
 }
 
-// recordingEnd adds a row for the end of the recording if a client was then still waiting or in its section.
+// recordingEnd adds a row for the end of the recording if a client was still waiting or in its section then.
 func (s *storyline) recordingEnd() {
 	still := func(c clientLane) bool {
 		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
@@ -207,8 +207,8 @@ func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }
 
-// overAtOnce reports whether e ends the fault in the last row at the instant at which the fault began. If so, e needs
-// no row of its own.
+// overAtOnce reports whether e ends the fault in the last row at the very instant at which it began. If so, e does not
+// need its own row.
 func (s *storyline) overAtOnce(e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
 		return false
@@ -219,7 +219,7 @@ func (s *storyline) overAtOnce(e *history.Event) bool {
 		struck.Value == e.Value
 }
 
-// quietSince reports whether nothing important happened after row i. Only then may an event be added to row i;
+// quietSince reports whether nothing important has happened since row i. Only then may an event be added to row i;
 // otherwise the rows would show events out of order.
 func (s *storyline) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
@@ -264,8 +264,8 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	return otherwise
 }
 
-// weighCall returns the weight of a client's call. It gives a low weight to a read or write that the resource also
-// records, unless the call was slow.
+// weighCall returns the weight of a client's call. A read or write that the resource also records gets a low weight,
+// unless the call was slow.
 func (s *storyline) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
@@ -305,9 +305,9 @@ func (s *storyline) tone(e *history.Event) text.Style {
 	return text.Plain
 }
 
-// choose returns the indices of the rows worth showing, in order. The argument most is the maximum number of rows. If
-// there is a witness, choose prefers rows near the witness. Otherwise, it chooses the heaviest rows, and earlier ones
-// among rows of the same weight.
+// choose returns the indices of the rows worth showing, in order. The parameter most limits their number. If there is a
+// witness, choose prefers rows near the witness. Otherwise, it chooses the heaviest rows, and among rows of the same
+// weight the earlier ones.
 func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {
@@ -351,15 +351,15 @@ func choose(rows []row, most int) []int {
 	return order
 }
 
-// If a timeline with a witness has fewer rows than fewRows, it is extended to filledRows. With so few important events,
-// it is the routine events that show the violation: for example, clients take keys from each other and never acquire
-// the lock.
+// If a timeline with a witness has fewer rows than fewRows, it is extended to filledRows. When there are so few
+// important events, it is the routine ones that show the violation: for example, clients take keys from each other and
+// never acquire the lock.
 const (
 	fewRows    = 8
 	filledRows = 20
 )
 
-// fill appends rows to order until it contains enough of them: first the rows from first to last, then those nearest to
+// fill appends rows to order until it contains enough of them: first the rows from first to last, then those closest to
 // this range. It skips rows without weight.
 func fill(order []int, rows []row, first, last, enough int) []int {
 	taken := map[int]bool{}
@@ -382,9 +382,8 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness returns how much less a row weighs at a distance of the given number of rows from the witness (the events
-// that demonstrate the violation). A fault always keeps some weight, because its effect may appear long after it
-// struck.
+// farness returns how much less a row weighs if it is the given number of rows away from the witness (the events that
+// demonstrate the violation). A fault always keeps some weight, because its effect may appear long after it struck.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {
 		return min(4*rows, weightFault-weightLeast)

@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// scale maps true time to positions between 0 and 1. It can show a pause of 15 s and exchanges of 2 ms side by side. It
-// is linear between two neighboring instants. The distance between their positions grows with the logarithm of the time
+// scale maps true time to positions between 0 and 1. It can show a 15 s pause and 2 ms exchanges side by side. It is
+// linear between two neighboring instants. The distance between their positions grows with the logarithm of the time
 // between them, up to a limit. The scale is strictly increasing from its first knot to its last.
 type scale struct {
 	knots []knot
-	// breaks lists the time spans that are compressed much more than others. The picture must show how long they are.
+	// breaks lists the time spans that are compressed much more than the rest. The picture must show how long they are.
 	breaks []window
 }
 
@@ -30,7 +30,8 @@ const (
 	leastBreak     = history.Time(20e6) // 20 ms
 )
 
-// newScale returns a scale whose knots are the given instants, in any order. The scale is linear between knots.
+// newScale returns a scale with knots at the given instants, which may be in any order. The scale is linear between
+// knots.
 func newScale(times []history.Time) *scale {
 	times = slices.Clone(times)
 	slices.Sort(times)
@@ -60,7 +61,7 @@ func newScale(times []history.Time) *scale {
 	return s
 }
 
-// linearScale returns the true scale, on which a second has the same length everywhere.
+// linearScale returns the true scale, on which a second is equally long everywhere.
 func linearScale(from, to history.Time) *scale {
 	return &scale{knots: []knot{{from, 0}, {to, 1}}}
 }
@@ -75,8 +76,7 @@ func usualGap(times []history.Time) history.Time {
 	return max(gaps[len(gaps)/2], shortestUnit)
 }
 
-// place returns the position of an instant. If the instant is outside the scale, it returns the position of the nearer
-// end.
+// place returns the position of an instant. If the instant is off the scale, it returns the position of the nearer end.
 func (s *scale) place(at history.Time) float64 {
 	i := sort.Search(len(s.knots), func(i int) bool { return s.knots[i].at > at })
 	switch i {

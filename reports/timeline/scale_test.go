@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// slowPlace is a simple version of scale.place that examines all knots of the scale in turn.
+// slowPlace is a simple version of scale.place that examines all of the scale's knots in turn.
 func slowPlace(s *scale, at history.Time) float64 {
 	if at <= s.knots[0].at {
 		return 0

@@ -16,8 +16,7 @@ type stay struct {
 }
 
 // split gives several lanes to a client that does several things at once with one lock, such as a service with many
-// goroutines. It uses as many lanes as are needed to separate them. Each stay with a lock goes to the first lane that
-// is free.
+// goroutines. It uses as many lanes as are needed to keep them apart. Each stay goes to the first free lane.
 func (a *arranger) split() {
 	var lanes []clientLane
 	for i := range a.l.clients {
@@ -32,8 +31,8 @@ func (a *arranger) split() {
 	a.l.numberLanes()
 }
 
-// numberLanes records, for each client that has several lanes, the lane of each attempt, and of each event that begins
-// or ends something.
+// numberLanes records, for each client with several lanes, the lane of each attempt, and of each event that begins or
+// ends something.
 func (l *Lanes) numberLanes() {
 	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
 	for i := range l.clients {
@@ -103,7 +102,7 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// separate divides the lane into several lanes, so that overlapping stays with one lock are in different lanes.
+// separate divides the lane into several, so that overlapping stays with one lock are in different lanes.
 func (c *clientLane) separate() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}

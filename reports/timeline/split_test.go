@@ -33,8 +33,8 @@ func goroutines(n int) *history.History {
 	return h
 }
 
-// TestGoroutinesOfOneServiceAreSeenApart checks that each goroutine has a lane with a name of its own, in the text and
-// in the picture. The lane shows the goroutine's wait and section, and the times of different goroutines differ.
+// TestGoroutinesOfOneServiceAreSeenApart checks that each goroutine has its own lane, with its own name, in the text
+// and in the picture. The lane shows the goroutine's wait and section, and different goroutines' times differ.
 func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	l := Arrange(goroutines(3), nil)
 	l.ToTheMicrosecond()
@@ -87,7 +87,7 @@ func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 }
 
 // TestManyLanesAreCutToThoseOfTheWitness checks that a picture has at most mostLanes lanes, that these include the
-// lanes of the witness, and that the picture says how many lanes there are in all.
+// witness's lanes, and that the picture says how many lanes there are in all.
 func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	l := Arrange(goroutines(900), nil)
 	last := len(l.history.Events) - 1
@@ -102,8 +102,8 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	}
 }
 
-// TestTheLanesOfTheWitnessAreShownFirst checks that the lane of a witness's event comes before the client's other
-// lanes. This must hold even if the event, such as a request for a lock, does not name its attempt.
+// TestTheLanesOfTheWitnessAreShownFirst checks that the lane with an event from the witness comes before the client's
+// other lanes. This must be true even if the event, such as a request for a lock, does not name its attempt.
 func TestTheLanesOfTheWitnessAreShownFirst(t *testing.T) {
 	tried := map[string]int{} // number of events tried, by their kind and whether they name their attempt
 	for seed := range uint64(200) {
@@ -141,7 +141,8 @@ func TestTheLanesOfTheWitnessAreShownFirst(t *testing.T) {
 	}
 }
 
-// manyAtOnce returns a history of two clients that each do several things at once. Only some events name their attempt.
+// manyAtOnce returns a history with two clients that each do several things at once. Only some events name their
+// attempt.
 func manyAtOnce(r *rand.Rand) *history.History {
 	h := &history.History{}
 	add := func(of history.Type, f history.F, p, a string) {

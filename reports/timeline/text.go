@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// maximum number of lines of a timeline, for a run without violations and for a run with violations
+// maximum number of lines in a timeline, for a run without violations and for a run with violations
 const (
 	mostLinesCalm   = 36 // about 40 lines together with legend and title
 	mostLinesBroken = 60
@@ -52,7 +52,7 @@ func (l *Lanes) draw(p *text.Writer) {
 }
 
 // body draws the rows with the given indices, and the breaks between them. hidden is the number of omitted rows that
-// have at least the weight of the lightest row shown.
+// weigh at least as much as the lightest row shown.
 func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
 	t.lanes.settle(shown)
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
@@ -89,9 +89,9 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 	return body, hidden
 }
 
-// settle decides which keys are shown in each row and in the gap after it. Several events may happen at the instant of
-// a row. The row shows the keys after the last of these events that comes before the next row. Between two rows, the
-// keys may change several times. The gap shows the keys as they were for the longest time.
+// settle decides which keys to show in each row, and in the gap after it. A row shows the keys after all events that
+// happen at its time, up to the next row. If the keys change several times in a gap, the gap shows those that last
+// longest.
 func (l *Lanes) settle(shown []row) {
 	events := l.history.Events
 	for i := range shown {
@@ -116,8 +116,8 @@ func (l *Lanes) settle(shown []row) {
 	}
 }
 
-// near returns a copy of the lanes that contains only the sections, waits, operations and keys that at least one of the
-// given rows shows. A long history has many more.
+// near returns a copy of the lanes with only the sections, waits, operations and keys that appear in the given rows. A
+// long history has many more.
 func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time
@@ -162,8 +162,8 @@ func filter[T any](list []T, keep func(*T) bool) (kept []T) {
 	return kept
 }
 
-// lightest returns the minimum weight of the omitted rows that a timeline counts: the weight of the lightest row shown.
-// So a timeline that shows routine rows also says how many routine rows it omits.
+// lightest returns the weight of the lightest row shown. A timeline counts the omitted rows that weigh at least as
+// much. So if it shows routine rows, it also says how many of them it omits.
 func lightest(shown []row) int16 {
 	least := int16(weightStep)
 	for _, r := range shown {
@@ -190,15 +190,15 @@ func breakLength(shown []row) history.Time {
 	return max(10*gaps[len(gaps)/2], 1e7)
 }
 
-// drawing is the state of a table while it is drawn row by row. leased records which leases were running in the
-// previous row, by lane and track.
+// drawing is the state of a table while it is being drawn row by row. leased holds the leases that were in effect in
+// the previous row, by lane and track.
 type drawing struct {
 	*table
 	near   *Lanes // the lanes reduced to what the rows show
 	leased map[[2]int]bool
 }
 
-// gap draws a break in the scale if much time passes or rows are omitted.
+// gap draws a break in the scale if a lot of time passes or rows are omitted.
 func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	ln := new(text.Line).To(d.time-1).Add(text.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
@@ -216,10 +216,10 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	return ln.To(d.words).Add(text.Plain, words)
 }
 
-// continued returns a row that shows the same state as r but describes no event.
+// continued returns a row that shows the same state as r but does not describe an event.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, keys: r.keys, other: &unusual{}} }
 
-// row draws one row. It writes the words that describe the row to the right of the lanes, wrapped.
+// row draws one row. To the right of the lanes it writes words, the row's description, wrapped.
 func (d *drawing) row(r *row, words string) []*text.Line {
 	tone := r.tone
 	if r.proof && tone == text.Plain {
@@ -240,8 +240,8 @@ func (d *drawing) row(r *row, words string) []*text.Line {
 	return out
 }
 
-// mark writes two characters to the left of the lanes. The first marks an event of the witness. The second marks a time
-// at which too many clients are in a section.
+// mark writes two characters to the left of the lanes. The first marks an event that is part of the witness, and the
+// second a time at which too many clients are in a section.
 func (d *drawing) mark(ln *text.Line, r *row) {
 	if r.proof {
 		ln.Add(text.Bold, "▸")
@@ -253,8 +253,8 @@ func (d *drawing) mark(ln *text.Line, r *row) {
 	}
 }
 
-// state draws the state of all lanes. If continues is set, the line continues another line, so it does not show
-// beginnings and ends.
+// state draws the state of all lanes. If continues is set, the line is a continuation of another one, so it does not
+// show anything beginning or ending.
 func (d *drawing) state(ln *text.Line, r *row, continues bool) {
 	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()
@@ -305,8 +305,8 @@ func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock
 	ln.Add(text.Green, string(lease))
 }
 
-// sectionSign returns the character, and its style, that shows in row r of the timeline what a client is doing, for
-// example whether it is in a critical section. An empty lock means any lock.
+// sectionSign returns the character that shows what a client is doing in row r of the timeline, for example whether it
+// is in a critical section. It also returns the character's style. An empty lock means any lock.
 func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style) {
 	for i := range lane.Crashes {
 		if r.shows(lane.Crashes[i].First) {
@@ -351,8 +351,8 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands describes, for a row, the lease that was granted to a client. runs reports whether the lease is in effect
-// at that row, and begun whether it began there.
+// leaseStands returns the state of a client's lease in row r: whether the lease is in effect there, and whether it
+// begins there.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]
@@ -369,7 +369,7 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 	return begun, runs
 }
 
-// keysOn returns the keys of a lock on one server, in at most t.depth signs: the owner's number, then the numbers of
+// keysOn returns a lock's keys on one server, in at most t.depth characters: the owner's number, then the numbers of
 // the clients queued behind it, then "+" if there are more. It returns "·" if there is no key, a blank if the server
 // may be a replica, and "✗" if it is down.
 func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, text.Style) {

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// legend explains the signs that can occur in this timeline and says what the timeline omits.
+// legend explains the signs that can occur in this timeline, and says what the timeline leaves out.
 func (t *table) legend(p *text.Writer, hidden int) {
 	registers := t.anyLane(func(c *clientLane) bool { return len(c.Operations) > 0 })
 	signs := []string{"█ in its section"}
@@ -50,8 +50,8 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered lists the names of lanes that are titled only with a number. If some client has several lanes, the numbers
-// stand for lanes rather than clients, so the reader needs this list.
+// numbered lists the names of lanes whose title is only a number. If any client has several lanes, the numbers stand
+// for lanes rather than clients, so the reader needs this list.
 func (t *table) numbered(p *text.Writer) {
 	if !t.anyLane(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
 		return
@@ -67,7 +67,7 @@ func (t *table) numbered(p *text.Writer) {
 	}
 }
 
-// keyLegend explains the signs for keys, using one client as the example.
+// keyLegend explains the signs for keys, using one client as an example.
 func (t *table) keyLegend(c int) []string {
 	one := t.digit(c)
 	another := slices.IndexFunc(t.clients, func(two int) bool {
@@ -85,7 +85,7 @@ func (t *table) keyLegend(c int) []string {
 	return append(signs, t.noKey()...)
 }
 
-// noKey explains the signs of servers that have no key.
+// noKey explains the signs for servers without a key.
 func (t *table) noKey() []string {
 	signs := []string{"· no key"}
 	if slices.ContainsFunc(t.servers, func(s int) bool { return len(t.lanes.servers[s].Copies) > 0 }) {
@@ -98,7 +98,7 @@ func (t *table) anyLane(f func(*clientLane) bool) bool {
 	return slices.ContainsFunc(t.clients, func(c int) bool { return f(&t.lanes.clients[c]) })
 }
 
-// omissions lists what the text timeline omits.
+// omissions lists what the text timeline leaves out.
 func (t *table) omissions(p *text.Writer, hidden int) {
 	var left []string
 	if hidden > 0 {

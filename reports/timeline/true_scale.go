@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// On a true scale, equal times have equal lengths. So the user sees how long a lease is compared with the pause that
+// On a true scale, equal times have equal lengths, so the user can see how long a lease is compared with the pause that
 // outlasts it. A true scale is used if it hides nothing. Each section, each lease and each pause must be at least
 // leastVisible pixels wide. The clients' activity must fill at least leastFilled of the picture. The numbers of the
 // witness events, which show the violation, must not overlap. Otherwise, the scale is folded: it compresses long idle
@@ -16,7 +16,7 @@ const (
 	leastFilled  = 0.5 // as a share of the width
 )
 
-// readable reports whether a scale satisfies the conditions for a true scale, which are described above.
+// readable reports whether a scale meets the conditions for a true scale described above.
 func (c *chart) readable(s *scale) bool {
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
@@ -75,7 +75,7 @@ func (c *chart) visible(s *scale, from, to history.Time) bool {
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible
 }
 
-// mostMarks is the maximum number of round times that are marked on a true scale (see linearScale).
+// mostMarks is the maximum number of round times marked on a true scale (see linearScale).
 const mostMarks = 12
 
 // rounds lists the round times to mark on a true scale (see linearScale): multiples of 1, 2 or 5 times a power of ten.

@@ -32,8 +32,8 @@ func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
 	t.Error("no lease")
 }
 
-// turn returns a run of 15 s. client-1 waits for the lock until the given time. client-2 is in its section for the
-// given length of time.
+// turn returns a 15-second run. client-1 waits for the lock until the first given time. client-2 stays in its section
+// for as long as the second.
 func turn(until, inside float64) reporttest.Story {
 	x := reporttest.NewHistory(2, 1)
 	x.At(0).Client("client-1", history.Acquire, history.Invoke, "client-1/1")
@@ -73,8 +73,8 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 	}
 }
 
-// In every story, a true scale shows every section, lease and pause wide enough to be seen, and marks no time span as
-// shortened. The page still lets the reader switch to the folded scale.
+// In every story, a true scale shows every section, lease and pause wide enough to be seen, and does not shorten any
+// period. The page still lets the reader switch to the folded scale.
 func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
 	for _, r := range reporttest.Stories {
@@ -108,7 +108,7 @@ func TestTrueScaleKeepsItsRule(t *testing.T) {
 	}
 }
 
-// The round times on a true scale are few, in ascending order, and multiples of one round interval.
+// A true scale marks only a few round times, in ascending order, all of them multiples of one round interval.
 func TestRoundInstants(t *testing.T) {
 	for _, end := range []history.Time{1, 7, 1000, 15_132_000_000, 60e9, 3.2e12, 1 << 60} {
 		c := &chart{to: end}

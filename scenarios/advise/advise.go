@@ -1,26 +1,25 @@
 // Package advise finds out by experiment which change repairs a lock. It tries every single change that the scenario
 // format allows for the lock, and the most promising pairs of changes, under the faults that broke the lock.
 //
-// A promise is a law that the lock is supposed to keep. A change mends a broken law if the law holds under the faults
-// that broke it and is not broken in two further trials. One trial uses the same faults on other servers (if the change
-// replaces or adds servers). The other uses fresh random faults of the same kinds. So a change mends nothing if it
-// merely alters the random choices, or if it adds a server that no fault names.
+// A promise is a law that the lock is supposed to uphold. A change mends a broken law if the law holds under the faults
+// that broke it and is not broken in two more trials. One trial uses the same faults on other servers (if the change
+// replaces or adds servers). The other uses fresh random faults of the same kinds. So a change does not mend anything
+// if it merely alters the random choices, or if it adds a server that no fault names.
 //
 // A change is rejected if it breaks a promise that the lock kept before, under the same faults or under random faults
 // of all kinds. It is also rejected if some promise is no longer exercised by any run, or if clients give up on locks
-// that they acquired without the change. Otherwise a lock that nobody can acquire would seem to keep every promise.
+// that they acquired without the change. Otherwise, a lock that nobody can acquire would seem to keep every promise.
 // Violations that no lock can prevent do not count against a change, but they are reported.
 //
-// Most changes fail soon. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
+// Most changes fail early. Of the changes that seem to keep every promise, the best are confirmed under many more fresh
 // faults. Only a confirmed change is reported to keep every promise.
 //
 // If the file lists faults and has no mix, the advice is about the promises that these faults break. If the lock breaks
-// without any fault, the advice is about the promises that break in that case. For any other file it is about all
-// promises.
+// without any faults, the advice is about the promises broken that way. For any other file, it is about all promises.
 //
-// Goals: every change that is advised has been tried. Changes come from the tables of the format, so a setting that is
-// added to the format is tried without any change to this package. Non-goals: the effort that it takes people to carry
-// out a change, and changes to what the clients do, because these are not changes to the lock.
+// Goals: every change that is advised has been tried. Changes come from the format's tables, so a setting that is added
+// to the format is tried without any change to this package. Non-goals: how much effort a change takes, and changes to
+// what the clients do, because these are not changes to the lock.
 package advise
 
 import (
@@ -52,15 +51,15 @@ type Options struct {
 	campaign.Crew
 }
 
-// confirming is the number of fresh plans that confirm a change, as a multiple of Options.Seeds.
+// confirming is how many fresh plans confirm a change, as a multiple of Options.Seeds.
 const confirming = 50
 
 // Advice is the result of a search: what was tried, and how well each change worked.
 type Advice struct {
 	Seeds  int           // as in the Options
 	Budget time.Duration // as in the Options
-	// Own is set if the lock breaks under the faults of its file, or without any fault. Otherwise the plans that broke
-	// it are random.
+	// Own is set if the lock breaks under its file's own faults, or without any faults. If not, the plans that broke it
+	// are random.
 	Own      bool
 	Explored int            // number of random plans that were run to find some that break the lock
 	Plans    []nemesis.Plan // the plans that broke the lock, after shrinking
@@ -70,13 +69,13 @@ type Advice struct {
 	Mending  []*Tried       // changes that mend a law, best first
 	Singles  int            // number of changes that were tried alone
 	Pairs    int            // number of pairs of changes that were tried
-	// ByNature maps each broken law that no sound change mends to the reason why no lock can keep it.
+	// ByNature maps each broken law that no sound change mends to the reason why no lock can uphold it.
 	ByNature map[checker.Law]string
-	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because of an interruption or the
-	// end of the budget. If some single changes were not tried, the list of pairs is not known.
+	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because the search was
+	// interrupted or its budget ran out. If some single changes were not tried, the list of pairs is not known.
 	UntriedSingles, UntriedPairs int
-	// Interrupted is set if ctx ended before everything was tried. OutOfBudget is set if the budget was used up before
-	// everything was tried.
+	// Interrupted is set if ctx ended before everything had been tried. OutOfBudget is set if the budget ran out before
+	// that.
 	Interrupted, OutOfBudget bool
 
 	subject *subject
@@ -91,15 +90,14 @@ type Tried struct {
 	Elsewhere Trial
 	Fresh     Trial // under random faults of the same kinds
 	Others    Trial // under random faults of all kinds, if Fresh does not cover them
-	// Everyday contains one trial for each of the plans that every lock must survive. The first of these plans has no
-	// faults.
+	// Everyday contains one trial for each of the plans that every lock must survive. The first of them has no faults.
 	Everyday []Trial
 	// Mended lists the broken laws that the changes mend.
 	Mended []checker.Law
 	Left   []checker.Law // the broken laws that the changes do not mend
 	New    []Breach      // one breach for each promise that the unchanged lock kept and the changed lock breaks
-	// Known contains those breaches in Given, Elsewhere and Fresh that do not count as new. Either the unchanged lock
-	// has them too, or no lock can prevent them.
+	// Known contains the breaches in Given, Elsewhere and Fresh that do not count as new, because either the unchanged
+	// lock has them too, or no lock can prevent them.
 	Known   []Breach
 	GivesUp bool     // clients give up more often than with the unchanged lock
 	Spared  []string // faults that no longer have a target
@@ -126,7 +124,7 @@ type Trial struct {
 	GivenUp  int // number of acquires that failed
 }
 
-// wasMet returns the total number of runs in three trials of t: under the faults that broke the unchanged lock, under
+// wasMet returns the total number of runs in three of t's trials: under the faults that broke the unchanged lock, under
 // the same faults on other servers, and under fresh faults.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
@@ -142,7 +140,7 @@ func (t *Trial) keeps(l checker.Law) bool {
 // keeps reports whether it has been confirmed that the changes keep every promise that a lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
-// confirmed reports whether a change was run under as many fresh plans as a confirmation needs.
+// confirmed reports whether a change was run under as many fresh plans as it takes to confirm it.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
 // seemsToKeep is like keeps, but judges by the runs so far, even if the changes are not confirmed.
@@ -151,19 +149,19 @@ func (a *Advice) seemsToKeep(t *Tried) bool {
 		!slices.ContainsFunc(t.Known, a.counts)
 }
 
-// counts reports whether a breach counts against a change. It counts if there are locks that can prevent it, and if the
-// advice is about the broken law.
+// counts reports whether a breach counts against a change. It does if some locks can prevent it and the advice is about
+// the broken law.
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
 // asks reports whether the advice is about a law. If the lock breaks under its own faults, the advice is only about the
-// laws that these faults break. Otherwise it is about all laws.
+// laws that these faults break. Otherwise, it is about all laws.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
-// sound reports whether the changes break no additional promise, and do not make clients give up on locks that they
-// acquired without the changes.
+// sound reports whether the changes do not break any additional promise, and do not make clients give up on locks that
+// they acquired without the changes.
 func (t *Tried) sound() bool { return len(t.New) == 0 && !t.GivesUp }
 
-// unkept counts the shortcomings of a change: each law that it does not keep, and one more if clients give up.
+// unkept counts a change's shortcomings: each law that does not hold, and one more if clients give up.
 func (a *Advice) unkept(t *Tried) int {
 	laws := slices.Clone(t.Left)
 	for _, b := range t.Known {
@@ -178,14 +176,14 @@ func (a *Advice) unkept(t *Tried) int {
 	return n
 }
 
-// saved reports whether nothing is left to repair: the lock was never broken, or a change keeps every promise. Mending
-// is sorted, so only its first element needs to be checked.
+// saved reports whether there is nothing left to repair: the lock was never broken, or a change keeps every promise.
+// Mending is sorted, so only its first element needs to be checked.
 func (a *Advice) saved() bool {
 	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }
 
 // Try finds out which changes repair s. If ctx ends, Try returns what it has found so far. An error means that
-// Fencepost itself failed, or that the mix of s cannot produce any fault.
+// Fencepost itself failed, or that s's mix cannot produce any faults.
 func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error) {
 	b, err := newSubject(s, o)
 	if err != nil {
@@ -229,7 +227,7 @@ func (a *Advice) complete() bool {
 	return a.UntriedSingles+a.UntriedPairs == 0 && len(a.unconfirmed()) == 0
 }
 
-// tryAll tries single changes and then pairs of changes. After each of the two steps, it confirms the best changes.
+// tryAll tries single changes and then pairs of changes. After each of these two steps, it confirms the best changes.
 func (a *Advice) tryAll(ctx, searching context.Context) error {
 	var singles [][]Change
 	for _, c := range a.subject.changes() {
@@ -271,7 +269,7 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is the number of changes, from the start of Mending, that are tested again under new random plans if they
+// Confirmed is how many changes, counted from the start of Mending, are tested again under new random plans if they
 // seem to keep every promise.
 const Confirmed = 3
 
@@ -312,8 +310,8 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed returns the changes that have yet to be confirmed. These are the best change and all other changes that
-// seem to keep every promise, but only among the first Confirmed elements of Mending.
+// unconfirmed returns the changes that have yet to be confirmed: the best one and all others that seem to keep every
+// promise, but only among the first Confirmed elements of Mending.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
@@ -323,8 +321,8 @@ func (a *Advice) unconfirmed() (list []*Tried) {
 	return list
 }
 
-// try tries each element of a list of changes. If the elements are pairs, singles contains the results of the single
-// changes, by name. If ctx ends, try returns only the results before the first unfinished element.
+// try tries each element of a list of changes. If the elements are pairs, singles contains the single changes' results
+// by name. If ctx ends, try returns only the results before the first unfinished element.
 func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles map[string]*Tried) ([]*Tried, error) {
 	b := a.subject
 	wanted := func(changes []Change) []checker.Law {
@@ -363,8 +361,8 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles 
 //   - another protocol, and a change that the format accepts only under that protocol
 //   - two changes that each mend a law
 //   - if no single change keeps every promise: a change that mends a law, and any other change
-//   - if only changes of the protocol keep every promise: a change that mends a law, and any other change, if
-//     neither of them changes the protocol
+//   - if only protocol changes keep every promise: a change that mends a law, and any other change, if neither of
+//     them changes the protocol
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }
@@ -388,7 +386,7 @@ func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	return list
 }
 
-// better reports whether a pair breaks fewer promises than one of its two changes alone.
+// better reports whether a pair of changes breaks fewer promises than one of the two alone.
 func (a *Advice) better(t, part *Tried) bool {
 	return part == nil || part.unfit || a.unkept(t) < a.unkept(part)
 }
@@ -418,8 +416,8 @@ func (a *Advice) judgeNature() {
 }
 
 // compare orders two changes, the better one first. Changes that seem to keep every promise come before all others,
-// ordered by cost. Among the other changes, those that leave the fewest laws broken come first. A lock that stays held
-// forever after its holder has crashed counts as the most expensive.
+// sorted by cost. Among the others, those that leave the fewest laws broken come first. A lock that stays held forever
+// after its holder has crashed counts as the most expensive.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
 	if a.seemsToKeep(t) != a.seemsToKeep(u) {
@@ -445,7 +443,7 @@ func (a *Advice) compare(t, u *Tried) int {
 		cmp.Compare(len(t.Known), len(u.Known)), cmp.Compare(t.Cost.Requests, u.Cost.Requests))
 }
 
-// costStep is the difference in acquire times below which two costs count as equal.
+// costStep is the difference in acquire time below which two costs count as equal.
 const costStep = 100 * time.Microsecond
 
 // protocols counts the changes that switch to another protocol.
@@ -458,7 +456,7 @@ func protocols(t *Tried) (n int) {
 	return n
 }
 
-// String returns the changes as lines of a scenario file, such as "resource.writes: compare-and-set".
+// String returns the changes as scenario file lines, such as "resource.writes: compare-and-set".
 func (t *Tried) String() string {
 	var parts []string
 	for _, c := range t.Changes {
@@ -470,10 +468,10 @@ func (t *Tried) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns the change as a line of a scenario file, such as "resource.writes: compare-and-set".
+// String returns the change as a scenario file line, such as "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// doubts explains, in one sentence for each reason, why a search that broke no promise proves little.
+// doubts explains, in one sentence for each reason, why a search that did not break any promises proves little.
 func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {

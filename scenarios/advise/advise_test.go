@@ -36,10 +36,10 @@ func parsed(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// advised caches the advice that several tests use, by scenario and number of seeds.
+// advised caches the advice used by several tests, by scenario and number of seeds.
 var advised = map[string]*Advice{}
 
-// adviceFor returns the advice for a scenario of the catalog.
+// adviceFor returns the advice for a scenario in the catalog.
 func adviceFor(t *testing.T, name string, seeds int) *Advice {
 	t.Helper()
 	key := fmt.Sprint(name, " ", seeds)
@@ -58,7 +58,7 @@ func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
 	return a
 }
 
-// find returns the result of a change, or nil if the change does not mend any law.
+// find returns a change's result, or nil if the change does not mend any law.
 func (a *Advice) find(change string) *Tried {
 	for _, t := range a.Mending {
 		if t.String() == change {
@@ -70,7 +70,7 @@ func (a *Advice) find(change string) *Tried {
 
 // TestFencingSavesTheDataFromAPause checks the advice for a pause that outlasts the lease. No lease can survive such a
 // pause. Only the resource can keep the data safe, by checking fencing tokens. A lock without expiry preserves
-// exclusion, but nobody can acquire it again after its holder has crashed.
+// exclusion, but nobody can acquire it again once its holder has crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
@@ -98,7 +98,7 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 // Mends reports whether the changes mend a law.
 func (t *Tried) Mends(l checker.Law) bool { return slices.Contains(t.Mended, l) }
 
-// someSeeds is the number of seeds for advice in tests that run even without FENCEPOST_FULL.
+// someSeeds is how many seeds are used for advice in tests that run even without FENCEPOST_FULL.
 const someSeeds = 5
 
 func TestSavingChanges(t *testing.T) {
@@ -108,9 +108,9 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // changes that also keep every promise
 		not      []string // changes that do not keep every promise
 	}{
-		// A client that does not check its validity counts its TTL from the reply, but the key expires before that TTL
-		// ends. In one of a thousand runs, another client is granted the lock in between. A client that checks its
-		// validity counts its TTL from the time before the request.
+		// A client that does not check its validity counts its TTL from the reply, but the key expires before that. In
+		// one run in a thousand, another client is granted the lock in between. A client that checks its validity
+		// counts its TTL from before the request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
@@ -121,11 +121,11 @@ func TestSavingChanges(t *testing.T) {
 		{"get-then-del-race", "lock.release: script", nil,
 			[]string{"lock.retry.count: 3", "lock.release: cad", "lock.release: delex"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
-		// A second replica is no safer than the first just because the faults in the file do not name it.
+		// A second replica is not safer than the first just because the faults in the file do not name it.
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
 			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
-		// The command advise uses the same number of seeds. With only 40 seeds (2,040 fresh plans), semi-synchronous
+		// The advise command uses the same number of seeds. With only 40 seeds (2,040 fresh plans), semi-synchronous
 		// replication with a shorter down-after seems to repair failover-loses-lock. An exploration shows that it does
 		// not: 1 of 270 plans breaks the lock.
 		seeds := 100
@@ -155,7 +155,7 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// TestFilesComeOutAsTheyClaim checks the files that the command advise writes. The runs of each file must have the
+// TestFilesComeOutAsTheyClaim checks the files written by the advise command. The runs of each file must have the
 // outcomes that the file expects, even with seeds that the trials did not use. The mended laws must hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"no-elapsed-check", "setnx-holder-crash", "kleppmann-clock-jump",
@@ -215,7 +215,7 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 	}
 }
 
-// TestAFileWithACommentInBracesIsNotRewritten checks that a file is not rewritten if this would lose comments. Instead,
+// TestAFileWithACommentInBracesIsNotRewritten checks that a file is not rewritten if comments would be lost. Instead,
 // the report must tell its author what to change.
 func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, # ours\n  release: del}\n"+
@@ -233,8 +233,8 @@ func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	}
 }
 
-// TestAPromiseInSoManyWordsIsNotWaived checks that a promise that the file makes explicitly must be kept, even if no
-// lock can keep it.
+// TestAPromiseInSoManyWordsIsNotWaived checks that a promise made explicitly in the file must be kept, even if no lock
+// can keep it.
 func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
@@ -271,7 +271,7 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsOfferedOrACircumstance checks that every key of the format is either offered as a change, or listed in
+// TestEveryKeyIsOfferedOrACircumstance checks that every key in the format is either offered as a change, or listed in
 // circumstances because it is not part of a lock.
 func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	all, _ := scenarios.Variables()
@@ -292,8 +292,8 @@ func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsTriedSomewhere checks that every key of the format, except those in circumstances, is changed in some
-// scenario. For each protocol, one of the scenarios contains all its optional mappings.
+// TestEveryKeyIsTriedSomewhere checks that every key in the format, except those in circumstances, is changed in some
+// scenario. For each protocol, one of the scenarios contains all of its optional mappings.
 func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	tried := map[string]bool{}
 	for _, name := range scenarios.Names() {
@@ -426,8 +426,8 @@ func parsedFault(t *testing.T, line string) nemesis.Fault {
 	return f
 }
 
-// TestFaultsStrikeAddedServers checks that faults that strike the current servers also strike the servers that a change
-// adds: each added server alone, and all of them together.
+// TestFaultsStrikeAddedServers checks that faults that strike the current servers also strike the servers added by a
+// change: each one alone, and all of them together.
 func TestFaultsStrikeAddedServers(t *testing.T) {
 	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
 	for _, c := range []struct {
@@ -491,7 +491,7 @@ func TestFaultsStrikeAddedServers(t *testing.T) {
 }
 
 // TestVariationsAreValid checks that variations of a plan contain only kinds of faults that the scenario has, and are
-// valid for the scenario. The same seed must give the same variation.
+// valid for it. The same seed must give the same variation.
 func TestVariationsAreValid(t *testing.T) {
 	for _, name := range testkit.Sample(t, scenarios.Names()) {
 		s := named(t, name)

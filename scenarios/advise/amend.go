@@ -1,8 +1,8 @@
-// This file changes the text of a scenario file as if its author had edited it. It preserves comments, the order of the
-// keys and unchanged lines. The syntax tree of github.com/goccy/go-yaml makes the changes and prints the text. Its
-// printer loses spaces before comments and some empty lines, which asWritten restores. At the end, the new text is
-// compared with a format.Document to which the same changes were made; any difference is an error. Comments inside { }
-// or [ ] are also an error, because the printer drops them.
+// This file changes the text of a scenario file as if its author had edited it. It preserves comments, key order and
+// unchanged lines. The syntax tree of github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses
+// spaces before comments and some empty lines, which asWritten restores. At the end, the new text is compared with a
+// format.Document in which the same changes were made; any difference is an error. Comments inside { } or [ ] are also
+// an error, because the printer drops them.
 
 package advise
 
@@ -24,8 +24,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// edit is one change to a document. It either sets the scalar at a path such as "lock.ttl" (a path of format.Document),
-// or removes what is at the path.
+// edit is one change to a document. It either sets the scalar at a path such as "lock.ttl" (a path in a
+// format.Document), or removes what is at the path.
 type edit struct {
 	Path   string
 	Value  string
@@ -50,10 +50,10 @@ func apply(d *format.Document, edits []edit) {
 	}
 }
 
-// errStyle is the error for text that cannot be changed in place because of the way it is written.
+// errStyle is the error for text that is written in a way that cannot be changed in place.
 var errStyle = errors.New("the file contains this in a form that cannot be changed in place")
 
-// rewritten applies the edits to the text of a scenario. If an edit cannot be applied in place, the error names it.
+// rewritten applies the edits to a scenario's text. If an edit cannot be applied in place, the error names it.
 func rewritten(text []byte, edits []edit) ([]byte, error) {
 	want, err := format.ParseDocument("scenario", text)
 	if err != nil {
@@ -114,7 +114,7 @@ func comments(text string) (n int) {
 	return n
 }
 
-// braced returns the number of the first line with a comment inside { } or [ ], counted from 1, or 0 if there is none.
+// braced returns the number of the first line with a comment inside { } or [ ], counting from 1, or 0 if there is none.
 func braced(text string) int {
 	depth := 0
 	for _, t := range lexer.Tokenize(text) {
@@ -134,8 +134,8 @@ func braced(text string) int {
 
 // CommentsError reports that a file cannot be rewritten without losing comments. The changes must be made by hand.
 type CommentsError struct {
-	// Line is the line of the first comment inside { } or [ ]. It is 0 if another part of the file cannot be changed in
-	// place.
+	// Line is the line with the first comment inside { } or [ ]. It is 0 if another part of the file cannot be changed
+	// in place.
 	Line    int
 	Changes []string // what to change, such as "lock.ttl: 30s"
 }
@@ -149,8 +149,8 @@ func (e *CommentsError) Error() string {
 }
 
 // applyIn applies the edit inside node n and returns the new node, or nil if nothing is left of it. The path leads from
-// n to the position of the edit. A new key is inserted according to the given order, or at the end if the order does
-// not contain the key. inBraces says whether n is inside { } or [ ].
+// n to where the edit belongs. A new key is inserted according to the given order, or at the end if the order does not
+// contain it. inBraces says whether n is inside { } or [ ].
 func (e *edit) applyIn(n ast.Node, path, order []string, inBraces bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
@@ -222,7 +222,7 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 	return n
 }
 
-// written formats value as YAML, nested in one flow mapping for each key of path: path [a b] and value 1 give "{a: {b:
+// written formats value as YAML, nested in one flow mapping for each key in path: path [a b] and value 1 give "{a: {b:
 // 1}}". inBraces says whether the result will be inside { } or [ ], where more values must be quoted.
 func written(path []string, value string, inBraces bool) string {
 	if len(path) == 0 {
@@ -231,7 +231,7 @@ func written(path []string, value string, inBraces bool) string {
 	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }
 
-// nodeOf parses a line and returns its node. It indents the line by the given number of columns first.
+// nodeOf indents a line by the given number of columns, parses it and returns its node.
 func nodeOf(line string, column int) ast.Node {
 	f, err := parser.ParseBytes([]byte(strings.Repeat(" ", column)+line), 0)
 	if err != nil {
@@ -240,8 +240,8 @@ func nodeOf(line string, column int) ast.Node {
 	return f.Docs[0].Body
 }
 
-// asWritten restores what the printer has changed in the text: the spaces in lines, the columns of comments, and the
-// comments and empty lines around removed lines.
+// asWritten restores what the printer changed in the text: spaces in lines, the columns of comments, and the comments
+// and empty lines around removed lines.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	end := before[len(strings.TrimRight(before, "\n")):]
@@ -259,8 +259,8 @@ func asWritten(before, printed string) string {
 	return strings.Join(append(lines, surroundings(rest)...), "\n") + end
 }
 
-// aligned moves the comment at the end of a line to the column that it has in the lines before, if there is room. It
-// does not move a comment that was separated from its code by a single space.
+// aligned moves the comment at the end of a line to the column where it was before, if there is room. It does not move
+// a comment that was separated from its code by a single space.
 func aligned(line string, before []string) string {
 	code, comment := trailing(line)
 	if comment == "" {

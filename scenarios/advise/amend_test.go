@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Each edit changes the text as a person would change it.
+// Each edit changes the text the way a person would.
 func TestTextChangesOnlyWhatIsMeant(t *testing.T) {
 	const before = `name: mine # the one in production
 servers: {redis: 5, persistence: {append-fsync: everysec}} # three would do
@@ -127,7 +127,7 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-// The keys of every scenario of the catalog are removed, changed and set again. After each edit, the text must be the
+// The keys of every scenario in the catalog are removed, changed and set again. After each edit, the text must be the
 // same as that of a Document with the same edits (see rewritten).
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	testkit.ThoroughOnly(t)

@@ -19,10 +19,9 @@ import (
 )
 
 // assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them.
-// Each value is drawn from the values that its key accepts. The plan targets faults at events of a fault-free run. The
-// durations of these faults are fractions and multiples of the TTL. The plan also contains decoys, which strike
-// anywhere. assembly does not use the catalog, the corpus, the mixes of the searches, or the variations and walks of
-// package claims.
+// Each value is drawn from the values that its key accepts. The plan aims faults at events in a fault-free run, with
+// durations that are fractions and multiples of the TTL. The plan also contains decoys, which strike anywhere. assembly
+// does not use the catalog, the corpus, the searches' mixes, or the variations and walks in package claims.
 type assembly struct {
 	t        testing.TB
 	seed     uint64
@@ -42,7 +41,7 @@ func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 	return a.scenario, a.plan()
 }
 
-// pick returns one of the given values, chosen at random.
+// pick returns one of the given values at random.
 func pick[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
 
 // chance returns true with the given probability, in percent.
@@ -114,8 +113,7 @@ func (a *assembly) set(path, value string) {
 // limit the length of a run.
 var chosen = []string{"limit", "bound", "clients", "lock.ttl", "work.cycles", "work.hold", "work.writes"}
 
-// settings sets random values for the keys that are not listed in chosen. It sets keys of the lock more often than
-// others.
+// settings sets random values for the keys that are not listed in chosen. It sets lock keys more often than others.
 func (a *assembly) settings() {
 	all, _ := scenarios.Variables()
 	d := locks.Define(a.scenario.Clients[0].Lock.Protocol)
@@ -160,7 +158,7 @@ func (a *assembly) value(f *format.Form) string {
 	return "" // not accepted, or a mapping with its defaults
 }
 
-// overrides gives a client settings of its own, or another order of locks.
+// overrides gives a client its own settings, or a different order of locks.
 func (a *assembly) overrides() {
 	client := fmt.Sprintf("overrides.client-%d.", 1+a.dice.IntN(len(a.scenario.Clients)))
 	if len(a.scenario.Clients[0].Work.Locks) > 0 && a.chance(50) {
@@ -177,7 +175,7 @@ func (a *assembly) overrides() {
 	}
 }
 
-// plan returns the plan: one to three faults aimed at events of a fault-free run, and up to two decoys, which strike
+// plan returns the plan: one to three faults aimed at events in a fault-free run, and up to two decoys, which strike
 // anywhere.
 func (a *assembly) plan() nemesis.Plan {
 	r := scenarios.NewRunner(a.scenario)
@@ -207,7 +205,7 @@ func (a *assembly) plan() nemesis.Plan {
 }
 
 // fault returns one fault: either one that is aimed at one of the events, or a decoy that strikes any process at any
-// time. The list is empty if the scenario accepts none of the faults that were tried.
+// time. The list is empty if the scenario does not accept any of the faults that were tried.
 func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nemesis.Sent, aimed bool) []nemesis.Fault {
 	everybody := slices.Concat(names.Clients, names.Servers(), []sim.ProcessID{names.Resource})
 	for range 200 {
@@ -287,8 +285,8 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 }
 
 // assembledStories calls visit for violations in assembled scenarios, until visit returns false. The scenarios have
-// consecutive seeds, beginning with from. At most perCause violations are passed for each pair of law and cause, so
-// that rare pairs count as much as frequent ones.
+// consecutive seeds, starting with from. At most perCause violations are passed for each pair of law and cause, so that
+// rare pairs count as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, perCause int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

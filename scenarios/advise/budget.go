@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// budget limits the processor time of a search. How much is tried in that time depends on the machine, so the report
-// says what was not tried. Changes are tried in a fixed order, and only the results before the first unfinished change
+// budget limits a search's processor time. How much is tried in that time depends on the machine, so the report says
+// what was not tried. Changes are tried in a fixed order, and only the results before the first unfinished change
 // count. So the result depends only on how far the search got.
 type budget struct {
 	limit      time.Duration // 0: no limit
@@ -16,7 +16,7 @@ type budget struct {
 	endConfirm context.CancelFunc // ends the whole search
 }
 
-// searchShare is the percentage of a budget that the search for changes may use. The rest is used to confirm what was
+// searchShare is the percentage of a budget that the search for changes may use. The rest is for confirming what was
 // found.
 const searchShare = 75
 
@@ -32,8 +32,8 @@ func (o *Options) budget(ctx context.Context) (all, searching context.Context, b
 	return all, searching, b
 }
 
-// charge is called after each run. It ends the search for changes when the search has used its share of the budget. It
-// ends all work when the whole budget is used up.
+// charge is called after each run. It ends the search for changes when the search has used its share of the budget, and
+// all work when the whole budget is used up.
 func (b *budget) charge() {
 	if b.limit == 0 {
 		return

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// adviceWithin returns the advice of a search whose budget is used up after a number of runs, and the number of runs
-// that the search performed.
+// adviceWithin returns the advice of a search with a budget of the given number of runs. spent is how many runs the
+// search performed.
 func adviceWithin(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) (r *Report, spent int) {
 	t.Helper()
 	var used atomic.Int64
@@ -32,8 +32,8 @@ func adviceWithin(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs
 }
 
 // If a search ends because of its budget, the report says so and lists what was not tried. It never concludes that
-// nothing mends the lock, and its result is undecided unless a change was confirmed. For the changes that were tried,
-// the results are the same as without a budget, for any number of workers.
+// nothing mends the lock. Its result is undecided unless a change was confirmed. The results for the changes that were
+// tried are the same as without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	s := named(t, "no-elapsed-check")
@@ -78,7 +78,7 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	}
 }
 
-// The report on an interrupted search says what was tried, and concludes nothing about other changes.
+// An interrupted search reports what was tried, and does not draw any conclusions about other changes.
 func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	for _, after := range []int64{0, 3, 30, 100} {
 		ctx, stop := context.WithCancel(context.Background())
@@ -103,8 +103,8 @@ func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	}
 }
 
-// If nobody can acquire a lock anymore after its holder has crashed, the report says so, and such a lock counts as the
-// most expensive.
+// If nobody can acquire a lock anymore once its holder has crashed, the report says so, and the lock counts as the most
+// expensive.
 func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	endless := 0
 	for _, d := range locks.Definitions() {
@@ -150,8 +150,8 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	}
 }
 
-// If a file lists no faults and its lock breaks without faults, the advice is about the promises that break in that
-// case. It is not about other promises that random faults break.
+// If a file does not list any faults and its lock breaks without faults, the advice covers only the promises that break
+// that way, not those that random faults break.
 func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, reentrant: uncounted, "+
 		"extension: {}}\nwork: {cycles: 2, writes: 1, hold: 1s, nested: on}\npromise: [lease-exclusion, ownership]\n")
@@ -167,9 +167,9 @@ func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	}
 }
 
-// If the file's own faults break some promises, the advice is only about these promises. If fresh faults break another
+// If the file's own faults break some promises, the advice covers only these promises. If fresh faults break another
 // promise both with and without the change, the report says so, but this does not count against the change. If the file
-// has a mix, the advice is about all promises.
+// has a mix, the advice covers all promises.
 func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}
@@ -192,8 +192,8 @@ func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotJudgedNeedsNoConclusion checks the advice for a lock whose holder crashes and keeps it forever. No run
-// exercises the promises, so it is unknown whether there is anything to fix.
+// TestWhatWasNotJudgedNeedsNoConclusion checks the advice for a lock whose holder crashes and keeps it forever. None of
+// the runs exercises the promises, so it is unknown whether there is anything to fix.
 func TestWhatWasNotJudgedNeedsNoConclusion(t *testing.T) {
 	s, err := scenarios.Parse("stuck.yaml", []byte(`
 name: stuck

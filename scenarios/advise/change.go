@@ -21,7 +21,7 @@ type Change struct {
 }
 
 // circumstances lists the keys that advice leaves alone or changes only in certain cases. The values say why. An entry
-// can also be a single value of a key. Advice may change all other keys.
+// can also be for a single value of a key. Advice may change all other keys.
 var circumstances = map[string]string{
 	"clients":                    "who uses the lock",
 	"network.delay":              "what the lock runs on",
@@ -52,7 +52,7 @@ var circumstances = map[string]string{
 }
 
 // offered reports whether advice may change a key. The key must be part of the lock. If the clients are programs, they
-// must also be told the key's value.
+// must also be given the key's value.
 func (b *subject) offered(path string) bool {
 	ofClients := strings.HasPrefix(path, "lock.") || strings.HasPrefix(path, "work.")
 	if ofClients && !b.scenario.Takes(path) {
@@ -72,15 +72,15 @@ func (b *subject) offered(path string) bool {
 	return !circumstance && !isMembers(path)
 }
 
-// isMembers reports whether a key sets the number of members of a cluster. Advice changes this number only when it
-// changes the protocol, or to grow a cluster of one member to three.
+// isMembers reports whether a key sets the number of members in a cluster. Advice changes this number only when it
+// changes the protocol, or to grow a cluster from one member to three.
 func isMembers(path string) bool {
 	kind, ok := strings.CutPrefix(path, "servers.")
 	return ok && scenarios.OneLog(locks.Backend(kind))
 }
 
-// changes returns the individual changes that are possible for the lock, in the order of FORMAT.md. The format accepts
-// some of them only in combination with another change.
+// changes returns the individual changes that are possible for the lock, in the order of FORMAT.md. Some of them are
+// valid only in combination with another change.
 func (b *subject) changes() (list []Change) {
 	for _, d := range locks.Definitions() {
 		if d != b.definition && !b.scenario.OfPrograms() {
@@ -119,8 +119,8 @@ func (b *subject) changes() (list []Change) {
 	return list
 }
 
-// inForce returns the format of a setting, and the setting's current value for the first client. ok is false if the
-// lock does not have the setting.
+// inForce returns a setting's format and its current value for the first client. ok is false if the lock does not have
+// the setting.
 func (b *subject) inForce(v scenarios.Variable) (form format.Form, now format.Value, ok bool) {
 	c := &b.scenario.Clients[0]
 	name, of := strings.CutPrefix(v.Path, "lock.")
@@ -145,7 +145,7 @@ func (b *subject) unused(name string) bool {
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		// if the lease becomes longer, the run must also become longer, so that the effects of the longer lease can be
+		// if the lease becomes longer, the run must become longer, too, so that the effects of the longer lease can be
 		// seen
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
@@ -166,7 +166,7 @@ func (b *subject) has(path string) bool {
 }
 
 // group returns changes that switch an optional mapping on or off. If text is not empty, it is the word that switches
-// the mapping off. Otherwise, the mapping is switched on with the default values of its keys.
+// the mapping off. Otherwise, the mapping is switched on with its keys' default values.
 func (b *subject) group(path, text string) []Change {
 	if text != "" {
 		return []Change{b.set(path, text)}
@@ -179,8 +179,8 @@ func (b *subject) group(path, text string) []Change {
 	return nil
 }
 
-// alternatives returns values for a key other than its current value: the words that the key accepts and, for a number,
-// some smaller and larger numbers. For a key that can also be a mapping, the list may contain "", which means the
+// alternatives returns values for a key other than its current one: the words that the key accepts and, for a number,
+// some smaller and larger numbers. For a key that can also be a mapping, the list may contain "", which stands for the
 // mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
@@ -227,12 +227,12 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 	return list
 }
 
-// documented is the drift allowance in the examples of the Redlock documentation: 1%, in parts per million.
+// documented is the drift allowance in the Redlock documentation's examples: 1%, in parts per million.
 const documented = 10_000
 
 // restartDelay returns how long a crashed server must stay down so that every lease that it may have forgotten has
 // ended. This is the longest TTL, plus a tenth for clock differences. restartDelay returns zero if no fault restarts a
-// server sooner.
+// server sooner than that.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
 	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
@@ -260,8 +260,8 @@ func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	return ttl
 }
 
-// protocol returns the change to another protocol. The change includes the servers that the protocol needs, and removes
-// the keys that the protocol does not accept.
+// protocol returns the change to another protocol. It includes the servers that the protocol needs, and removes the
+// keys that the protocol does not accept.
 func (b *subject) protocol(d *locks.Definition) Change {
 	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name,
 		edits: []edit{{Path: "lock.protocol", Value: string(d.Name)}}}
@@ -287,7 +287,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
 				remove(path)
-			// under a protocol without expiry, the TTL only limits how long a client waits
+			// under a protocol without expiry, all the TTL does is limit how long a client waits
 			case stated && s.Path == "ttl" && under != "" && !d.Expires:
 				remove(path)
 			case stated && s.Path == "ttl":
@@ -308,14 +308,14 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// These are the minimum numbers of servers after a change of protocol. For Redlock, it is the number that its
-// documentation recommends. For a cluster, it is the smallest number that tolerates the loss of one member.
+// The minimum numbers of servers after a change of protocol. For Redlock, it is the number recommended in its
+// documentation. For a cluster, it is the smallest number that tolerates the loss of one member.
 const (
 	redlockServers = 5
 	members        = 3
 )
 
-// servers extends the change c with the servers that the protocol d needs.
+// servers extends change c with the servers that protocol d needs.
 func (b *subject) servers(c Change, d *locks.Definition) Change {
 	set := func(path string, n int) {
 		c.edits = append(c.edits, edit{Path: "servers." + path, Value: strconv.Itoa(n)})
@@ -371,5 +371,5 @@ func (b *subject) splitCluster() (edits []edit) {
 	return edits
 }
 
-// asked returns the number of servers to which a client sends its requests.
+// asked returns the number of servers that a client sends its requests to.
 func (b *subject) asked() int { return b.scenario.Servers.N }

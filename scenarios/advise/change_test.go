@@ -18,8 +18,8 @@ var needMore = []string{
 	"a client keeps its place by asking", // before the place ends
 }
 
-// TestAChangeOfProtocolGivesAValidScenario changes the protocol of random scenarios to every other protocol. The format
-// must accept the result, whatever settings the scenario has.
+// TestAChangeOfProtocolGivesAValidScenario checks that the format accepts random scenarios after their protocol has
+// been changed to any other, whatever settings they have.
 func TestAChangeOfProtocolGivesAValidScenario(t *testing.T) {
 	tried := 0
 	for seed := range uint64(testkit.Size(8, 150, 3000)) {

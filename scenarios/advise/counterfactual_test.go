@@ -10,16 +10,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// These are the seeds of the first assembled scenario in the default test and in the full test. The full test starts at
-// a seed that no search has used before.
+// Seeds of the first assembled scenario in the default test and in the full test. The full test starts at a seed that
+// has not been used in any search.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 15_100_000
 )
 
-// TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios with further runs.
-// It removes each fault that an explanation names. In 99% of the cases, the violation must disappear. It also follows
-// each sentence of a remedy. In 98% of the cases, this must help, and the scenario must not follow the remedy already.
+// TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios by performing more
+// runs. It removes each fault that an explanation names. In 99% of the cases, the violation must disappear. It also
+// complies with each sentence of a remedy. In 98% of the cases, this must help and must not have been done already.
 // With FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), testkit.Size(5, 25, 1000), testkit.Size(2, 2, 25)
@@ -27,8 +27,8 @@ func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 		from = fullAssembly
 	}
 	wrongs := claims.NewWrongs(t)
-	// The default test tries so few remedies that a single failure would already exceed 2%. It therefore tolerates
-	// two, because one scenario may lead to two findings with the same remedy.
+	// The default test tries so few remedies that a single failure would already exceed 2%. So it tolerates two: one
+	// scenario may lead to two findings with the same remedy.
 	spare := testkit.Size(2, 2, 0)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)
 	causes, last := map[string]int{}, uint64(0)

@@ -11,22 +11,22 @@ import (
 // counterparts maps each server of the unchanged lock to the servers of the changed lock that suffer its faults
 // instead: one, several or none. A process without an entry is its own counterpart.
 //
-// A server that a change adds is not safe just because the faults do not name it yet. It may suffer whatever can happen
+// A server added by a change is not safe just because the faults do not name it yet. It may suffer whatever can happen
 // to a server of the unchanged lock. For example, it may take the place of the only replica, or of a master that loses
 // its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// A casting assigns the roles of the old servers to the new ones. At most mostCastings castings are tried for the same
-// faults. At most castingDraws random draws are made to find them.
+// A casting assigns the old servers' roles to the new ones. At most mostCastings castings are tried for the same
+// faults, and at most castingDraws random draws are made to find them.
 const (
 	mostCastings = 24
 	castingDraws = 500
 )
 
-// castings returns the ways to transfer the given faults from the old servers to the changed servers. If the servers
-// did not change, the list has one element, nil. Otherwise, the first element keeps faults on the same servers as far
-// as possible, and spares the added servers. In the second element, each added server is also struck by the faults of
-// one of the old servers. The other elements are drawn at random. If there are few possibilities, all of them occur.
+// castings returns the ways to transfer the given faults from the old servers to the changed ones. If the servers did
+// not change, the list has one element, nil. Otherwise, the first element keeps faults on the same servers as far as
+// possible, and spares the added servers. In the second element, each added server is also struck by the faults of one
+// of the old servers. The other elements are drawn at random. If there are few possibilities, all of them occur.
 func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []counterparts) {
 	if slices.Equal(before.Servers(), after.Servers()) {
 		return []counterparts{nil}
@@ -66,7 +66,7 @@ func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []count
 	return list
 }
 
-// groups returns the servers of a lock in groups: each master with its replicas, or each server alone.
+// groups returns a lock's servers in groups: each master with its replicas, or each server alone.
 func groups(n *nemesis.Names) [][]sim.ProcessID {
 	if len(n.Groups) > 0 {
 		return n.Groups
@@ -108,16 +108,16 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 	return with
 }
 
-// casting assigns roles to the members after a change. A role is an old member that a fault strikes: the member with
-// this role suffers the fault instead. A member without a role is unharmed. If there are at least as many members as
-// before, every role is assigned, and an added member may have any role. If there are fewer, no role is assigned twice.
+// casting assigns roles to the members after a change. A role is an old member struck by a fault: the member with this
+// role suffers the fault instead. A member without a role is unharmed. If there are at least as many members as before,
+// every role is assigned, and an added member may have any role. If there are fewer, no role is assigned twice.
 type casting struct {
 	before, after int
 	same          bool // the members are the same and keep their roles
 	struck        []int
 }
 
-// unharmed means that a member has no role: no fault strikes it.
+// unharmed means that a member does not have a role: no fault strikes it.
 const unharmed = -1
 
 // strike records that a fault strikes the ith member.
@@ -127,8 +127,8 @@ func (c *casting) strike(i int) {
 	}
 }
 
-// assign assigns each role to one member. If the member that had the role before no longer exists, this is the next
-// member without a role.
+// assign assigns each role to one member: the one that had the role before or, if it no longer exists, the next member
+// without a role.
 func (c *casting) assign() []int {
 	roles := slices.Repeat([]int{unharmed}, c.after)
 	for _, s := range c.struck {
@@ -142,8 +142,8 @@ func (c *casting) assign() []int {
 	return roles
 }
 
-// shared assigns the roles as assign does, and then gives each added member the role of an old member: the first added
-// member gets the role of the first old member, and so on.
+// shared assigns the roles like assign, and then gives each added member the role of an old one: the first added member
+// gets the role of the first old member, and so on.
 func (c *casting) shared() []int {
 	roles := c.assign()
 	for i := c.before; i < c.after; i++ {
@@ -154,8 +154,8 @@ func (c *casting) shared() []int {
 	return roles
 }
 
-// draw returns a randomly chosen role for each member after the change. If c.same is set, it returns the roles that
-// assign chooses.
+// draw returns a randomly chosen role for each member after the change. If c.same is set, it returns the roles chosen
+// by assign.
 func (c *casting) draw(s *sim.Stream) []int {
 	if c.same {
 		return c.assign()

@@ -12,10 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// File returns the text of the scenario's file with some changes. Its expectations are the outcomes of runs of the
+// File returns the text of the scenario's file with some changes. Its expectations are the outcomes of running the
 // changed scenario, so a later run shows whether these outcomes have changed. If the text can be changed in place,
-// everything else stays as written. Otherwise File writes the whole file again. If this would lose comments, it returns
-// a CommentsError.
+// everything else stays as written. Otherwise File rewrites the whole file. If this would lose comments, it returns a
+// CommentsError.
 func (a *Advice) File(t *Tried) ([]byte, error) {
 	b := a.subject
 	all := edits(t.Changes)
@@ -48,8 +48,8 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 	return text, err
 }
 
-// faultEdits returns edits that make the faults in the file strike the servers of the changed lock. The edit of the
-// last fault comes first, so that removing a fault does not renumber the others.
+// faultEdits returns edits that make the file's faults strike the changed lock's servers. The last fault's edit comes
+// first, so that removing a fault does not renumber the others.
 func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 	with := castings(b.scenario.Faults, b.scenario.Targets(), t.scenario.Targets())[0]
 	for i := len(b.scenario.Faults) - 1; i >= 0; i-- {

@@ -14,21 +14,21 @@ type adviseJSON struct {
 	document.Head
 	Scenario string `json:"scenario"`
 	Outcome  string `json:"outcome"` // "nothing broken", "can be saved", "not saved" or "undecided"
-	// whether the lock breaks under the faults of the file, or without any fault
+	// whether the lock breaks under the file's faults, or without any fault
 	OwnFaults bool     `json:"own_faults"`
 	Explored  int      `json:"explored"` // number of random plans that were run to find some that break the lock
 	Plans     []string `json:"plans"`    // the faults that broke the lock
-	// Runs is the number of runs of each change under the faults that broke the lock.
+	// Runs is the number of times each change was run under the faults that broke the lock.
 	Runs int `json:"runs"`
-	// number of runs of a confirmed change under fresh faults of the same kinds
+	// how many times a confirmed change was run under fresh faults of the same kinds
 	Fresh       int          `json:"fresh_runs"`
-	Others      int          `json:"other_runs"` // number of runs under faults of all kinds
+	Others      int          `json:"other_runs"` // number of runs under all kinds of faults
 	Broken      []brokenJSON `json:"broken"`
 	Cost        costJSON     `json:"cost"` // cost of the unchanged lock
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
 	Interrupted bool         `json:"interrupted" doc:"a signal ended the work early"`
-	// whether the budget of processor time was used up before everything was tried
+	// whether the processor time budget was used up before everything was tried
 	OutOfBudget bool `json:"out_of_budget"`
 	// in words, what was not tried because the search was interrupted or ran out of budget
 	Untried string   `json:"untried"`
@@ -44,7 +44,7 @@ type brokenJSON struct {
 	Causes []string    `json:"causes"`
 	Runs   int         `json:"runs"`
 	Fresh  int         `json:"fresh_runs"`
-	// why no change keeps the law; empty if a change keeps it or if the reason is not known
+	// why no change makes the law hold; empty if one does or if the reason is not known
 	Nature string `json:"nature"`
 }
 
@@ -75,10 +75,10 @@ type changeJSON struct {
 
 type breachJSON struct {
 	Law    checker.Law `json:"law"`
-	Cause  string      `json:"cause"` // empty if no run shows any longer that the law holds
+	Cause  string      `json:"cause"` // empty if no run shows that the law holds any more
 	Runs   int         `json:"runs"`
 	Of     int         `json:"of"`
-	Nature string      `json:"nature"` // why no lock can prevent the breach; empty if a lock may
+	Nature string      `json:"nature"` // why no lock can prevent the breach; empty if one may
 }
 
 type triedJSON struct {
@@ -108,7 +108,7 @@ func (a *Report) data() *adviseJSON {
 	return d
 }
 
-// file returns the scenario file of the ith change, or "" if no file was written.
+// file returns the scenario file for the ith change, or "" if no file was written.
 func (a *Report) file(i int) string {
 	if i >= len(a.Written) {
 		return ""

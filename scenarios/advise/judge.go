@@ -33,7 +33,7 @@ func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	return "", false
 }
 
-// judge computes the fields Mended, Left, New, Known and GivesUp of t from the runs so far.
+// judge computes t's fields Mended, Left, New, Known and GivesUp from the runs so far.
 func (b *subject) judge(base, t *Tried) {
 	t.Mended, t.Left, t.New, t.Known = nil, nil, nil, nil
 	for _, law := range b.promised.Laws {
@@ -55,9 +55,9 @@ func (b *subject) judge(base, t *Tried) {
 	t.GivesUp = (t.Given.GivenUp+t.Elsewhere.GivenUp)*base.Given.Runs > base.Given.GivenUp*runs
 }
 
-// mends reports whether a broken law holds under the given faults, and is broken neither by the same faults on other
-// servers nor by fresh faults. Violations that no lock can prevent usually do not count. They do count if the unchanged
-// lock broke the law in the same way and the violation is not gradual (see natures).
+// mends reports whether a broken law now holds under the given faults, and is not broken either by the same faults on
+// other servers or by fresh faults. Violations that no lock can prevent usually do not count. They do count if the
+// unchanged lock broke the law in the same way and the violation is not gradual (see natures).
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
 		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
@@ -75,7 +75,7 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// newBreach looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults. It
+// newBreach looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults, and
 // returns the first such breach. If there is none, but no run of the changed lock shows that the promise is kept, it
 // returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) newBreach(base, t *Tried, law checker.Law) *Breach {

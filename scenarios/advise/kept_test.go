@@ -15,8 +15,8 @@ import (
 // scenario and with seeds that the advice has not used. Promises that are kept according to the advice must not be
 // broken. A promise that no lock can keep may be broken only in the ways that the advice states.
 //
-// FENCEPOST_ADVICE contains names of scenarios in the catalog, separated by commas, or is "all". Testing all takes
-// about an hour on one core.
+// FENCEPOST_ADVICE contains names of the catalog's scenarios, separated by commas, or is "all". Testing all takes about
+// an hour on one core.
 func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	seeds, plans, names := someSeeds, testkit.Size(100, 300, 2000), []string{"no-elapsed-check"}
 	if testkit.Full() {
@@ -37,7 +37,7 @@ func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	}
 }
 
-// firstUnused is a seed that is larger than all seeds used for advice in these tests.
+// firstUnused is larger than any seed used for advice in these tests.
 const firstUnused = 1_000_000
 
 func explorationKeeps(t *testing.T, name string, seeds, plans int) {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestAMixThatOtherServersCannotSufferIsLeftBehind uses files whose mix has settings that apply only to the file's own
-// kind of server. A switch to a protocol on any other kind of server must still be a valid change.
+// TestAMixThatOtherServersCannotSufferIsLeftBehind checks that switching to a protocol on another kind of server is
+// still a valid change if the file's mix has settings that apply only to its own kind of server.
 func TestAMixThatOtherServersCannotSufferIsLeftBehind(t *testing.T) {
 	for _, mix := range []string{"{with: [flush, evict key], faults: 3}", "{slow-fsync: 1ms..2ms, faults: 3}"} {
 		b, err := newSubject(parsed(t, "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\nmix: "+mix+"\n"),

@@ -40,7 +40,7 @@ func ofPrograms(t *testing.T, text string, failing func(*scenarios.Scenario, nem
 		}})
 }
 
-// forgetful is a scenario whose server loses what it has not fsynced.
+// forgetful is a scenario with a server that loses what it has not fsynced.
 const forgetful = `name: forgetful
 servers: {redis: 1, persistence: {append-fsync: everysec}}
 clients: 3
@@ -52,8 +52,8 @@ faults:
 `
 
 // TestProgramsAreOfferedWhatTheyLearnOf checks the advice for clients that are programs. It may change only the
-// servers, the resource, and settings whose values are passed to the programs. One of these changes must mend a lock
-// whose server loses data.
+// servers, the resource, and settings that are passed to the programs. One of these changes must fix a lock on a server
+// that loses data.
 func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	s := ofPrograms(t, forgetful, nil)
 	a, err := Try(context.Background(), s, Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}})
@@ -84,9 +84,9 @@ func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	}
 }
 
-// TestARunInWhichAProgramFailsIsUndecided checks that the laws are undecided and the search continues if a program
-// fails under faults that are not in the file. A change with which the program fails even without faults must be
-// rejected. If the program fails under the file's faults, or under each random plan, there must be no advice.
+// TestARunInWhichAProgramFailsIsUndecided checks that if a program fails under faults that are not in the file, the
+// laws are undecided and the search continues. If the program fails with a change even without faults, the change must
+// be rejected. If the program fails under the file's faults, or under each random plan, there must be no advice.
 func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	o := Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}}
 	own := func(_ *scenarios.Scenario, p nemesis.Plan) bool {
@@ -125,8 +125,8 @@ func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	}
 }
 
-// TestNothingIsBrokenBecauseAClientEnded checks what happens if a client ends in each run before its work is done. Laws
-// that were not broken must then be undecided, and the advice must say so.
+// TestNothingIsBrokenBecauseAClientEnded checks what happens if, in each run, a client ends before its work is done.
+// Laws that were not broken must then be undecided, and the advice must say so.
 func TestNothingIsBrokenBecauseAClientEnded(t *testing.T) {
 	text, _, _ := strings.Cut(strings.Replace(forgetful, "name: forgetful", "name: ended", 1), "  - crash")
 	s := ofPrograms(t, text+"  - pause client-1 for 1s after acquired\n", nil)

@@ -34,9 +34,9 @@ func onClusters(t testing.TB) (list []*locks.Definition) {
 	return list
 }
 
-// assembleCluster returns a random lock in a Redis Cluster, and a plan that makes the Cluster elect a replica in place
-// of the lock's master. In most plans, the replica does not have the lock: it was cut off from the master, or it was
-// restarted.
+// assembleCluster returns a random lock in a Redis Cluster, and a plan that makes the Cluster elect a replica to
+// replace the lock's master. In most plans, the replica does not have the lock, because it was cut off from the master
+// or was restarted.
 func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (*scenarios.Scenario, nemesis.Plan) {
 	a := &assembly{t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 0x636c7573746572)), ttl: 10 * time.Second}
 	replicas := 1 + a.dice.IntN(2)
@@ -82,7 +82,7 @@ func assembleCluster(t testing.TB, seed uint64, protocols []*locks.Definition) (
 }
 
 // TestRemediesHelpInARedisCluster applies each remedy to a scenario in which a Redis Cluster elects a replica and
-// thereby loses the lock. All remedies must help, and the scenario must not follow any of them already.
+// thereby loses the lock. All remedies must help, and the scenario must not already comply with any of them.
 func TestRemediesHelpInARedisCluster(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	r := newRemedyTrials(t, claims.NewWrongs(t))

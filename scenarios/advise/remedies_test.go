@@ -15,22 +15,22 @@ import (
 )
 
 // confirmation says how to follow a remedy, or why it cannot be followed. A remedy is a sentence in a report. If there
-// are several ways to follow it, at least one of them must help.
+// are several ways to follow it, at least one must help.
 type confirmation struct {
 	text    string
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
 	apply   applied  // another way to follow it; nil if there is none
 	reason  string   // why the remedy cannot be followed; if there are changes, where they have no effect
-	// keeps is the law that must hold when the remedy is followed. If keeps is empty, it is enough that the broken law
+	// keeps is the law that must hold once the remedy is followed. If keeps is empty, it is enough that the broken law
 	// is not broken again with the same cause.
 	keeps       checker.Law
-	asksNothing bool // the sentence says that the law is kept already
+	asksNothing bool // the sentence says that the law already holds
 	none        bool // the sentence says that no remedy is known
-	// the scenarios in which the remedy does not keep the law, and the reason for each
+	// the scenarios in which the law is violated despite the remedy, and the reason for each
 	but map[string]string
 }
 
-// applied is a function that follows a remedy for which one line of the format is not enough. It changes what the
+// applied is a function that follows a remedy that takes more than one line in a scenario file. It changes what the
 // clients do, which faults strike, or a key whose correct value depends on other keys.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
@@ -365,7 +365,7 @@ var confirmations = []confirmation{
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing makes no change. It follows a remedy that says that nothing needs to be changed.
+// nothing does not change anything. It follows a remedy that says that nothing needs to be changed.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
 // byMajority makes locks and extensions depend on a majority of the servers.
@@ -420,8 +420,8 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// allowance sets a drift allowance that is large enough for the drifts in the plan. It covers server clocks that run
-// too fast and client clocks that run too slow. It assumes that all drifts of a process are active at once.
+// allowance sets a drift allowance that is large enough for the plan's drifts. It covers server clocks that run too
+// fast and client clocks that run too slow. It assumes that all of a process's drifts are active at once.
 func allowance(b *subject, p *nemesis.Plan) []edit {
 	fast, slow := drifts(b, p)
 	const whole = 1e6
@@ -433,8 +433,8 @@ func allowance(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// drifts returns the maximum drifts under a plan, in parts per million: how fast a server's clock may run, and how slow
-// a client's clock may run.
+// drifts returns a plan's maximum drifts in parts per million: how fast a server's clock may run, and how slow a
+// client's clock may run.
 func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	known := b.scenario.Targets()
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {
@@ -453,7 +453,7 @@ func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	return fast, slow
 }
 
-// longLease makes the lease so long that its holder renews it on time, even if the holder's clock is slow and the
+// longLease makes the lease long enough for its holder to renew it on time, even if the holder's clock is slow and the
 // others' clocks are fast.
 func longLease(b *subject, p *nemesis.Plan) []edit {
 	longest := time.Duration(0)
@@ -489,7 +489,7 @@ func waitingOnDisk(b *subject, p *nemesis.Plan) []edit {
 	return append(waiting(b, p), b.set("servers.persistence.append-fsync", "always").edits...)
 }
 
-// waitingForOwnDisk makes clients wait until the key is on the disk of the server on which they set it.
+// waitingForOwnDisk makes clients wait until the server on which they set the key has it on disk.
 func waitingForOwnDisk(b *subject, _ *nemesis.Plan) []edit {
 	return slices.Concat(b.set("servers.version", "8").edits, b.set("lock.wait.fsync", string(locks.MasterDisk)).edits,
 		b.set("lock.wait.timeout", "2s").edits, b.set("lock.wait.obey", "on").edits)
@@ -508,8 +508,7 @@ func renewDeadline(b *subject, _ *nemesis.Plan) []edit {
 	return edits
 }
 
-// longExtension removes the setting for the lease of an extension, so that an extension lasts as long as the original
-// lease.
+// longExtension removes the setting for an extension's lease, so that an extension lasts as long as the original lease.
 func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	sections := []string{""}
 	for _, client := range b.doc.Keys("overrides") {
@@ -542,8 +541,8 @@ func renewedWhileWaiting(b *subject, p *nemesis.Plan) []edit {
 	return append(renewed(b, p), edit{Path: "lock.extension.in", Value: "background"})
 }
 
-// boundedWork makes every client check the remaining time of its lease and stop when the lease has ended. It removes
-// work that a client cannot stop.
+// boundedWork makes every client check how much of its lease remains and stop when the lease has ended. It removes work
+// that a client cannot stop.
 func boundedWork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	for _, change := range []Change{b.set("work.hold", "validity"), b.set("work.check-validity", "on"),
 		b.set("work.compute", "0s")} {
@@ -562,7 +561,7 @@ func fastNetwork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// relativeWithAllowance lets the server add the TTL to its own clock, and subtracts an allowance for clock drift.
+// relativeWithAllowance makes the server add the TTL to its own clock, and subtracts an allowance for clock drift.
 func relativeWithAllowance(b *subject, p *nemesis.Plan) []edit {
 	return append(allowance(b, p), b.set("lock.expiry", "relative").edits...)
 }
@@ -572,7 +571,7 @@ func fastAndAwake(b *subject, p *nemesis.Plan) []edit {
 	return append(fastNetwork(b, p), b.set("lock.retry.wake", "message-or-ttl").edits...)
 }
 
-// ordered makes every client acquire its locks in the order of their names.
+// ordered makes every client acquire its locks in name order.
 func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	lists := []string{"work.locks"}
 	for _, client := range b.doc.Keys("overrides") {
@@ -586,8 +585,7 @@ func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// orderedAndBounded is like ordered, but also makes clients stop waiting before a lease that was granted earlier can
-// end.
+// orderedAndBounded is like ordered, but also makes clients stop waiting before an earlier lease can end.
 func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 	shortest := b.scenario.Clients[0].Lock.TTL
 	for i := range b.scenario.Clients {
@@ -597,7 +595,7 @@ func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 		}
 	}
 	edits := append(ordered(b, p), b.set("lock.retry.patience", format.DurationText(int64(shortest/2))).edits...)
-	// a client that has sent a request may wait for the reply for up to lock.timeout, so this time is limited as well
+	// a client may wait up to lock.timeout for the reply to a request that it has sent, so this time is limited as well
 	for i := range b.scenario.Clients {
 		if b.scenario.Clients[i].Lock.Timeout > shortest/4 {
 			return append(edits, b.set("lock.timeout", format.DurationText(int64(shortest/4))).edits...)
@@ -626,11 +624,12 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 	return slices.DeleteFunc(list, func(t try) bool { return t.made == nil })
 }
 
-// seedsOfRemedy is the number of seeds for which a remedy must help. With a single seed it may help by chance, because
-// a change shifts the random choices.
+// seedsOfRemedy is the number of seeds for which a remedy must help. With a single seed it might help by chance,
+// because a change shifts the random choices.
 const seedsOfRemedy = 5
 
-// helps runs the plan with one way to follow a remedy, and reports whether the law that the remedy should keep is kept.
+// helps runs the plan while the remedy is followed in one way, and reports whether the law that the remedy should keep
+// holds.
 func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Finding) bool {
 	b.plans = nil
 	for n := range uint64(seedsOfRemedy) {

@@ -26,8 +26,8 @@ type Report struct {
 	Repeat string // command that repeats the search
 }
 
-// breach describes how often a promise is broken, and the cause: "ownership in 3 of 20 runs: removed by non-owner". A
-// breach without a cause means that the promise is not broken, but that no run shows that it is kept, either.
+// breach describes how often a promise is broken, and why: "ownership in 3 of 20 runs: removed by non-owner". A breach
+// without a cause means that no run broke the promise, but no run showed that it is kept, either.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " no longer holds in any run"
@@ -73,7 +73,7 @@ func (a *Report) outcome() string {
 // otherRuns returns the number of runs per change under faults of all kinds.
 func (a *Report) otherRuns() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
-// plans returns the faults that break the lock, one per line. They are the faults of the file, or the random plans that
+// plans returns the faults that break the lock, one per line. These are the file's faults, or the random plans that
 // were found.
 func (a *Report) plans() []string {
 	if a.Own {
@@ -102,8 +102,8 @@ func (a *Report) causes(law checker.Law) []string {
 // mostAdvised is the maximum number of changes in text output. The JSON output contains all changes.
 const mostAdvised = 8
 
-// Document returns the report. It first says what to do, as a sentence and as a diff. Then it says what breaks the
-// lock, and then what else was tried.
+// Document returns the report. It says first what to do, in a sentence and as a diff, then what breaks the lock, and
+// then what else was tried.
 func (a *Report) Document() *document.Document {
 	result := a.Standing()
 	todo := []document.Block{document.Paragraph{Words: a.conclusion()}}
@@ -234,8 +234,8 @@ func (a *Report) kept(t *Tried) string {
 	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }
 
-// nearest describes the best change if even this change does not keep every promise: which promises it keeps, and in
-// how many runs it breaks others.
+// nearest describes the best change when even that one does not keep every promise: which promises it keeps, and in how
+// many runs it breaks others.
 func (a *Report) nearest(t *Tried) string {
 	laws, counts := a.brokenBy(t, func(Breach) bool { return true })
 	kept := slices.DeleteFunc(document.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
@@ -268,8 +268,8 @@ func (a *Report) nearest(t *Tried) string {
 
 const givesUp = "clients give up where they acquired the lock before"
 
-// trialsOf says in how many runs a change was tried, such as "in 20 runs under these faults and 2,100 under fresh ones
-// of the same kinds".
+// trialsOf says in how many runs a change was tried, for example "in 20 runs under these faults and 2,100 under new
+// faults of the same kinds".
 func (a *Report) trialsOf(t *Tried) string {
 	runs := text.CountGrouped(t.Given.Runs, "run")
 	if a.withoutFaults() {
@@ -285,8 +285,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy returns the promises that t.Known says are broken. It considers only the breaches for which selects returns
-// true. counts says in how many runs each was broken: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy returns the promises that t.Known says are broken. It considers only the breaches accepted by selects.
+// counts says in how many runs each was broken: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, selects func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -355,7 +355,7 @@ func lasting(lease time.Duration) string {
 	return "for " + nemesis.FormatDuration(lease)
 }
 
-// breaches returns the table of broken laws. It shows for each law in how many runs it was broken, and the causes.
+// breaches returns the table of broken laws. For each law, it shows how many runs broke it, and the causes.
 func (a *Report) breaches() document.Table {
 	t := document.Table{Heading: "broken", Columns: []document.Column{{Title: "runs"}, {Title: "by", Words: true}}}
 	for _, l := range a.Broken {
@@ -389,8 +389,8 @@ func (a *Report) changes() []document.Block {
 	return append(blocks, document.InText{Block: t.Key()})
 }
 
-// cells returns the cells of a row after the first. They show which of the broken laws the lock keeps with the change,
-// and what the lock costs.
+// cells returns the cells of a row after its name. They show which of the broken laws hold with the change, and what
+// the lock costs.
 func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 	for _, l := range a.Broken {
 		result := document.Failed
@@ -432,7 +432,7 @@ func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	return all
 }
 
-// trials lists the faults under which the changes were tried, and explains the marks in the table of changes.
+// trials lists the faults that the changes were tried under, and explains the marks in the table of changes.
 func (a *Report) trials() (all document.Facts) {
 	add := func(name, value string) { all = append(all, document.Fact{Name: name, Value: value}) }
 	for _, n := range a.natures() {
@@ -449,7 +449,7 @@ func (a *Report) trials() (all document.Facts) {
 	return all
 }
 
-// marked describes the runs in which a law must hold for a change to count as a fix for this law.
+// marked describes the runs in which a law must hold for a change to count as fixing it.
 func (a *Report) marked() string {
 	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhereWords() +
 		", and under new faults of the same kinds"

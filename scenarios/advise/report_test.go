@@ -51,7 +51,7 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 }
 
 // TestConclusionsAgreeWithTheTable checks the first sentence. It may say that every promise is kept only if the table
-// below says so too. Each number in the sentence must be the number of runs of a trial.
+// below says so too. Each number in the sentence must be a trial's number of runs.
 func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	trial := func(n int) Trial { return Trial{Runs: n} }
 	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {
@@ -130,7 +130,7 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 }
 
 // TestChangesToMakeByHandAreListed checks that the report lists the changes that the file's author has to make by hand,
-// and gives the reason.
+// and says why.
 func TestChangesToMakeByHandAreListed(t *testing.T) {
 	a := &Report{Advice: &Advice{Base: &Tried{}}, Scenario: &scenarios.Scenario{Name: "mine"},
 		ByHand: &CommentsError{Line: 3, Changes: []string{"lock.release: script", "no lock.quorum"}}}

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// translated applies a plan to a changed lock. It replaces each process that a fault names with its counterparts. A
-// fault that strikes one process is replaced by a fault for each counterpart, and a cut becomes one cut between all of
-// them. spared lists the faults that have no target. A crashed server stays down for at least the time restart.
+// translated applies a plan to a changed lock. It replaces each process named by a fault with its counterparts. A fault
+// that strikes one process is replaced by one fault per counterpart, and a cut becomes one cut between all of them.
+// spared lists the faults that have no target. A crashed server stays down for at least the restart time.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -43,7 +43,7 @@ func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Dura
 		g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced,
 			Restart: downAfterFailOver, Trigger: g.Trigger}
 	}
-	// Members of a consensus service have a disk, so they lose only what was not synced.
+	// Consensus service members have a disk, so they lose only what was not synced.
 	if g.Loss == nemesis.LosesEverything && moved && len(known.Consensus) > 0 {
 		g.Loss = nemesis.LosesUnsynced
 	}
@@ -68,7 +68,7 @@ func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
 // crashes instead of failing over.
 const downAfterFailOver = 5 * time.Second
 
-// mix returns the mix from which fresh faults for a lock are drawn. If the lock broke under its own faults, this is the
+// mix returns the mix that fresh faults for a lock are drawn from. If the lock broke under its own faults, this is the
 // scenario's mix restricted to similar faults: of the same kinds, with the same losses, and striking the same kinds of
 // processes. Otherwise it is the scenario's mix. Servers stay down for as long as the changes require.
 func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
@@ -127,7 +127,7 @@ func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	return m
 }
 
-// processKindOf returns the kind of a process: client, resource or server.
+// processKindOf returns a process's kind: client, resource or server.
 func processKindOf(p sim.ProcessID) nemesis.ProcessKind {
 	switch {
 	case strings.HasPrefix(string(p), "client-"):

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// subject is a scenario whose lock is to be repaired, with the settings of the search.
+// subject is a scenario with a lock to repair, and the search settings.
 type subject struct {
 	scenario   *scenarios.Scenario
 	doc        *format.Document
@@ -32,7 +32,7 @@ type subject struct {
 	broken     []checker.Law  // promised laws that these plans break
 }
 
-// These are numbers of runs and plans. They do not include the random plans that an exploration runs.
+// Numbers of runs and plans, not including the random plans of an exploration.
 const (
 	ownSeeds   = 20  // seeds with which the scenario's own faults are run
 	foundSeeds = 5   // seeds with which each plan that was found is run: its own seed and the next ones
@@ -58,7 +58,7 @@ func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
 	return b, nil
 }
 
-// ownPlans returns the plans of the file's own faults, one for each seed.
+// ownPlans returns the plans for the file's own faults, one for each seed.
 func (b *subject) ownPlans() (plans []nemesis.Plan) {
 	for i := range ownSeeds {
 		plans = append(plans, b.scenario.Plan(b.options.From+uint64(i)))
@@ -66,8 +66,8 @@ func (b *subject) ownPlans() (plans []nemesis.Plan) {
 	return plans
 }
 
-// withoutFaults finds out whether a scenario breaks a promise even without faults. If it does, the advice is about the
-// promises that break in that case, and not about further promises that random faults may break.
+// withoutFaults finds out whether a scenario breaks a promise even without faults. If it does, the advice covers only
+// the promises broken that way, and not those that random faults may break as well.
 func (b *subject) withoutFaults(ctx context.Context) error {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w, plans := b.worker(t), b.ownPlans()
@@ -135,7 +135,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	return e.Done(), nil
 }
 
-// shrunk returns the plan, reduced to what is needed to cause a finding.
+// shrunk reduces the plan to what is needed to cause a finding.
 func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	runner, runs := scenarios.NewRunner(b.scenario), 0
 	var judge checker.Checker
@@ -178,7 +178,7 @@ func (b *subject) asItIs(ctx context.Context, t *Tried) error {
 	return err
 }
 
-// breaks records which promises the unchanged lock t breaks.
+// breaks records which promises the unchanged lock, t, breaks.
 func (b *subject) breaks(t *Tried) {
 	b.broken = nil
 	for _, law := range b.promised.Laws {

@@ -19,8 +19,8 @@ import (
 )
 
 // remedyTrials tries out each sentence that an explanation gives as a remedy, on its own and under the same plan. A
-// sentence helps if one way to follow it helps. A sentence that the scenario cannot follow does not help. A sentence
-// that the scenario already follows is counted as already in force.
+// sentence helps if one way of complying with it helps. A sentence that the scenario cannot comply with does not help.
+// One that the scenario already complies with is counted as already in force.
 type remedyTrials struct {
 	t                       *testing.T
 	wrongs                  *claims.Wrongs
@@ -33,8 +33,7 @@ func newRemedyTrials(t *testing.T, wrongs *claims.Wrongs) *remedyTrials {
 		notFormat: map[string]int{}}
 }
 
-// idle returns the number of remedies that did not help. inForce returns the number of remedies that the scenario
-// already followed.
+// idle returns how many remedies did not help. inForce returns how many remedies the scenario already complied with.
 func (r *remedyTrials) idle() int    { return r.wrongs.Count("no help") + r.wrongs.Count("impossible") }
 func (r *remedyTrials) inForce() int { return r.wrongs.Count("in force") }
 
@@ -80,13 +79,13 @@ func (r *remedyTrials) story(s *claims.Story) {
 	}
 }
 
-// remedy tries the ways to follow the advice in a sentence, one after another, until one of them helps.
+// remedy tries the ways of complying with a sentence's advice, one after another, until one of them helps.
 func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	b, err := newSubject(s.Scenario, Options{From: 1, Seeds: 1})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	// a run in which the law was not checked does not show whether the remedy keeps the law
+	// a run in which the law was not checked does not show whether the remedy upholds it
 	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked {
 		r.notFormat[c.text]++
 		return
@@ -135,8 +134,8 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 }
 
-// leave counts a remedy as not permitted by the format, although it was already counted as applied. It is called if the
-// remedy requires a protocol that the format rejects for clients with several tasks.
+// leave counts a remedy as not permitted by the format, although it has already been counted as applied. It is called
+// if the remedy requires a protocol that the format rejects for clients with several tasks.
 func (r *remedyTrials) leave(c *confirmation) {
 	r.applied--
 	r.made[c.text]--
@@ -154,8 +153,8 @@ func (c try) idle(s *claims.Story) bool {
 		reflect.DeepEqual(was.Resource, is.Resource) && reflect.DeepEqual(was.Network, is.Network)
 }
 
-// TestRemediesAreConfirmed follows each remedy in the reports of the catalog, by default of every third scenario.
-// Each remedy must help, except in the scenarios that the table of confirmations names.
+// TestRemediesAreConfirmed applies each remedy in the catalog's reports. By default, it uses every third scenario. Each
+// remedy must help, except in the scenarios named in the confirmations table.
 func TestRemediesAreConfirmed(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	var all []*scenarios.Scenario
@@ -185,9 +184,9 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	}
 }
 
-// TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98% of them must
-// help, and the scenario must not follow any of them already. With FENCEPOST_FULL=1, the test continues until it has
-// followed 500 remedies.
+// TestRemediesHelpWhateverStrikes applies each remedy in the runs from package claims (claims.Stories). 98% of them
+// must help, and the scenario must not already comply with any of them. With FENCEPOST_FULL=1, the test continues until
+// it has applied 500 remedies.
 func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	enough, rounds, each := 40, 10, 1
 	if testkit.Full() {
@@ -207,7 +206,7 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	}
 }
 
-// TestEveryRemedyIsAppliedOrSaysWhyNot checks that the table of confirmations contains exactly the remedies that the
+// TestEveryRemedyIsAppliedOrSaysWhyNot checks that the confirmations table contains exactly the remedies that the
 // checker's source code contains as sentences.
 func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	given := remedySentences(t)
@@ -232,7 +231,7 @@ func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// remedySentences returns every string that ends with a period in those files of the checker that contain remedies.
+// remedySentences returns every string that ends with a period in the checker's remedy files.
 func remedySentences(t *testing.T) (all []string) {
 	t.Helper()
 	for name, only := range map[string][]string{"remedy.go": nil, "advice.go": nil, "permits.go": {"semaphores",

@@ -24,8 +24,8 @@ import (
 
 type tallied = campaign.Finding
 
-// Cost is the cost of a lock: how long an undisturbed client takes to acquire it, how many requests and servers it
-// needs, and how long a crashed holder keeps other clients out (Lease).
+// Cost says how long an undisturbed client takes to acquire a lock, how many requests and servers the lock needs, and
+// how long a crashed holder keeps other clients out (Lease).
 type Cost struct {
 	Acquire  time.Duration // median acquire time
 	Requests float64       // number of requests to lock servers, for each lock acquired and released
@@ -33,10 +33,10 @@ type Cost struct {
 	Lease    time.Duration
 }
 
-// forever is the value of Cost.Lease for a lock that does not expire.
+// forever is Cost.Lease for a lock that does not expire.
 const forever time.Duration = math.MaxInt64
 
-// worker performs the runs of one lock.
+// worker runs a lock and judges the runs.
 type worker struct {
 	*subject
 	cast    map[string][]counterparts // by the text of a plan's faults
@@ -45,24 +45,24 @@ type worker struct {
 	checker checker.Checker
 }
 
-// worker returns a worker that runs the lock with the changes of t.
+// worker returns a worker that runs the lock with t's changes.
 func (b *subject) worker(t *Tried) *worker {
 	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
 }
 
-// patient returns a copy of a scenario whose runs may last longer than the scenario's limit, so that the effects of
-// late or long faults can be seen.
+// patient returns a copy of a scenario with runs that may exceed the scenario's time limit, so that the effects of late
+// or long faults can be seen.
 func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
 	return &s
 }
 
-// patience is the maximum duration of a run, as a multiple of the scenario's time limit.
+// patience is how long a run may take, as a multiple of the scenario's time limit.
 const patience = 2
 
-// run runs a plan, judges the run and adds the result to a trial. If the clients' own program fails in the run, every
-// law counts as undecided. If that happens in a run of the unchanged lock, under the faults that the advice is about,
-// run returns an error.
+// run runs a plan, judges the run and adds the result to a trial. If the user's own code fails in the run, every law
+// counts as undecided. But if the lock is unchanged and the faults are those that the advice is about, run returns an
+// error instead.
 func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	r, err := w.runner.Run(p)
 	asked := len(w.tried.Changes) == 0 && to == &w.tried.Given
@@ -93,13 +93,13 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	return nil
 }
 
-// hopeless reports whether all of the given laws are broken. Further runs are useless then, because the change was
+// hopeless reports whether all of the given laws have been broken. More runs are then useless, because the change was
 // supposed to mend one of these laws.
 func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
 }
 
-// runGiven runs the plans that broke the unchanged lock. It stops early when all given laws are broken.
+// runGiven runs the plans that broke the unchanged lock. It stops early once all given laws have been broken.
 func (w *worker) runGiven(ctx context.Context, until []checker.Law) error {
 	t := w.tried
 	for ; t.given < len(w.plans) && ctx.Err() == nil && !hopeless(&t.Given, until); t.given++ {
@@ -111,8 +111,8 @@ func (w *worker) runGiven(ctx context.Context, until []checker.Law) error {
 	return nil
 }
 
-// elsewhereEach is the maximum number of castings (assignments of faults to the changed servers) that runElsewhere
-// tries for each plan, not counting the first casting.
+// elsewhereEach is how many castings (assignments of faults to the changed servers) runElsewhere tries at most for each
+// plan, not counting the first one.
 const elsewhereEach = 3
 
 // runElsewhere runs the same plans with their faults moved to other servers, until stop returns true.
@@ -131,8 +131,8 @@ func (w *worker) runElsewhere(ctx context.Context, stop func() bool) error {
 	return nil
 }
 
-// castings returns the castings for a plan's faults, that is, the ways to choose which members the faults strike after
-// the change. It records as spared the faults that have no target in any casting.
+// castings returns the castings for a plan's faults. Each casting says which of the changed servers each fault strikes.
+// Faults that do not have a target in any casting are recorded in w.tried.Spared.
 func (w *worker) castings(p nemesis.Plan) []counterparts {
 	t, key := w.tried, fmt.Sprint(p.Faults)
 	if w.cast[key] != nil {
@@ -152,8 +152,7 @@ func (w *worker) castings(p nemesis.Plan) []counterparts {
 	return list
 }
 
-// strike runs a plan, but replaces each server that the plan names with its counterparts. It skips a plan that is not
-// possible for the lock.
+// strike runs a plan with each server replaced by its counterparts. It skips plans that the lock's servers cannot run.
 func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	q, _ := translated(p, w.tried.scenario, with, restartOf(w.tried.Changes))
 	if q.Validate(w.tried.scenario.Targets()) != nil {
@@ -175,9 +174,9 @@ func (w *worker) runFresh(ctx context.Context, upTo int, stop func() bool) error
 	return err
 }
 
-// freshPlans returns a function that returns the ith fresh plan, counted from 0. Plans are drawn from the mix. If the
+// freshPlans returns a function that returns the ith fresh plan, counting from 0. Plans are drawn from the mix. If the
 // scenario broke under its own faults, drawn plans alternate with variations of these faults. If it broke without
-// faults, only the seeds differ. freshPlans returns nil if no plan can strike anything.
+// faults, only the seeds differ. If there is nothing that a plan could contain, freshPlans returns nil.
 func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	t := w.tried
 	if w.own && len(w.scenario.Faults) == 0 {
@@ -202,7 +201,7 @@ func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	return w.draws(w.mix(t.scenario, t.Changes), vary)
 }
 
-// freshSeed returns the seed of the ith fresh plan. It is larger than the seeds that the search for plans has used.
+// freshSeed returns the ith fresh plan's seed. It is larger than the seeds used in the search for plans.
 func (w *worker) freshSeed(i int) uint64 { return w.options.From + uint64(w.options.Seeds+i) }
 
 // runOthers runs the plans that every lock must survive (see everyday). It then runs random faults of all kinds, unless
@@ -237,8 +236,8 @@ func (w *worker) runOthers(ctx context.Context) error {
 }
 
 // everyday returns the plans that every lock must survive. The first plan has no faults. In the others, a server is
-// gone forever, a client is cut off for longer than a lease, or a client crashes at the point at which it leaves the
-// most keys behind. A lock that is exclusive only because nobody can acquire it fails under these plans.
+// lost forever, a client is cut off for longer than a lease, or a client crashes where it leaves the most keys behind.
+// These plans expose a lock that is exclusive only because nobody can acquire it.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	var masters []sim.ProcessID
@@ -262,7 +261,7 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 				nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From, Faults: []nemesis.Fault{f}})
 		}
 	}
-	// The plan removes as many servers as the unchanged lock could lose.
+	// This plan shuts down as many servers as the unchanged lock could afford to lose.
 	gone := nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From}
 	for i := range min((w.asked()-1)/2, len(masters)) {
 		gone.Faults = append(gone.Faults, nemesis.Fault{Kind: nemesis.ShutDown, Target: masters[len(masters)-1-i]})
@@ -270,12 +269,12 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 	return append(plans, gone)
 }
 
-// othersShare is the ratio of fresh plans to plans that are drawn with faults of all kinds.
+// For every othersShare seeds, one plan with random faults of all kinds is run.
 const othersShare = 4
 
 // draws returns a function that returns the ith plan. Plans are drawn from the mix. If vary is set, some plans are
-// variations of the plan in vary instead: at first the systematic variations, then random variations that alternate
-// with drawn plans. draws returns nil if no plan can strike anything.
+// variations of the plan in vary instead: first the systematic ones, then random ones that alternate with drawn plans.
+// If there is nothing that a plan could contain, draws returns nil.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
@@ -296,7 +295,7 @@ func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan
 	}, nil
 }
 
-// restartOf returns the minimum time for which crashed servers must stay down under the given changes.
+// restartOf returns how long, at least, crashed servers must stay down with the given changes.
 func restartOf(changes []Change) (d time.Duration) {
 	for _, c := range changes {
 		d = max(d, c.restart)
@@ -314,7 +313,7 @@ func (b *subject) changed(changes []Change) *format.Document {
 	return doc
 }
 
-// build creates the scenario of t with its changes. It returns nil if the format does not accept them together.
+// build creates t's scenario with its changes. It returns nil if the format does not permit the combination.
 func (b *subject) build(t *Tried) *Tried {
 	s, err := b.scenario.Parse("changed", []byte(b.changed(t.Changes).String()))
 	if err != nil {
@@ -324,7 +323,7 @@ func (b *subject) build(t *Tried) *Tried {
 	return t
 }
 
-// try tries the changes of t, and stops when they can no longer mend any of the wanted laws. whole is false if it was
+// try tries t's changes, and stops when they can no longer mend any of the wanted laws. whole is false if it was
 // interrupted.
 func (b *subject) try(ctx context.Context, base, t *Tried, wanted []checker.Law) (whole bool, err error) {
 	if b.build(t) == nil {
@@ -357,8 +356,8 @@ func (b *subject) try(ctx context.Context, base, t *Tried, wanted []checker.Law)
 }
 
 // confirm runs a change under all plans that broke the lock, on the same servers and on others, and under many more
-// fresh plans. It stops early if the change no longer seems to keep every promise. If the change never seemed to keep
-// every promise, confirm stops as soon as the change mends nothing.
+// fresh plans. It stops early once the change does not mend anything, or once the change no longer seems to keep every
+// promise although it did at first.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	keeps, w := a.seemsToKeep(t), b.worker(t)
 	stop := func() bool {
@@ -376,7 +375,6 @@ func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	return err
 }
 
-// edits returns the edits of all changes, in order.
 func edits(changes []Change) (all []edit) {
 	for _, c := range changes {
 		all = append(all, c.edits...)
@@ -384,7 +382,7 @@ func edits(changes []Change) (all []edit) {
 	return all
 }
 
-// cost measures the cost of a lock, with a single client that acquires and releases the lock repeatedly.
+// cost measures what a lock costs a single client that keeps acquiring and releasing it.
 func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	doc := changed.Clone()
 	for _, key := range []string{"faults", "expect", "promise", "mix", "overrides", "work", "network.links", "limit"} {
@@ -421,5 +419,5 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	return c, nil
 }
 
-// costCycles is the number of times that the client acquires the lock when its cost is measured.
+// costCycles is how often the client acquires the lock to measure what it costs.
 const costCycles = 20

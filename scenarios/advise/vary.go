@@ -16,16 +16,16 @@ import (
 type variation struct {
 	of    []nemesis.Plan // the given plan; for a changed lock, also its translations to other servers
 	known nemesis.Names
-	// growth is the current TTL of the lock, divided by the original TTL. The durations of faults are multiplied by
-	// this factor, because a fault breaks a lock only if it lasts longer than the lease.
+	// growth is the lock's current TTL divided by its original TTL. Fault durations are multiplied by this factor,
+	// because a fault breaks a lock only if it lasts longer than the lease.
 	growth float64
 }
 
 // plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations change when each
-// fault strikes. A fault that strikes at a point of the lock's life strikes at the ith point instead. A fault that
-// strikes at a given time strikes a little later, since the lock may have become slower. A fault that strikes with a
-// message strikes with a later message. The next len(lengths) variations change how long the faults last, but not when
-// they strike. All further variations are drawn at random.
+// fault strikes. If a fault strikes at a point in the lock's life, it strikes at the ith point instead. If it strikes
+// at a given time, it strikes a little later, since the lock may have become slower. If it strikes with a message, it
+// strikes with a later one. The next len(lengths) variations change how long the faults last, but not when they strike.
+// All further variations are drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -54,14 +54,13 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	return p
 }
 
-// lengths are the factors by which variations change the duration of faults.
+// lengths are the factors that variations multiply fault durations by.
 var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 
 // systematic is the number of variations that are not drawn at random.
 var systematic = len(sim.Points) + len(lengths)
 
-// shift is the time unit of the first variations: variation i delays a fault that strikes at a given time by i of these
-// units.
+// shift is the time unit for the first variations: variation i delays a fault that strikes at a given time by i units.
 const shift = 2 * time.Millisecond
 
 // lengthened returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration
@@ -117,7 +116,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	return p
 }
 
-// scales are the factors, in sixteenths, by which a fault's duration, size or time is multiplied.
+// scales are the factors, in sixteenths, that a fault's duration, size or time is multiplied by.
 var scales = []int64{1, 4, 8, 16, 16, 32, 64}
 
 // scaled returns a duration multiplied by a random factor, in whole milliseconds. Zero stays zero.
@@ -136,8 +135,8 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned returns another process of the same kind: the one that is turn places further on in the list of these
-// processes, which wraps around. A replica is replaced by a replica of another master.
+// turned returns another process of the same kind: the one that comes turn places later in the list of these processes,
+// which wraps around. A replica is replaced by another master's replica.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")

@@ -12,12 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// With the code in this file, other processes can perform most runs of a search for advice: the exploration, the runs
-// of the unchanged lock, the trials of the changes, and the confirmations. Each change or pair of changes is a job. The
-// plans that break the lock are shrunk by the process that leads the search, because each run depends on the runs
-// before. Which pairs are tried, and what is confirmed, depends on the results of all earlier jobs.
+// The code in this file lets other processes perform most runs of a search for advice: the exploration, the runs of the
+// unchanged lock, the trials of the changes, and the confirmations. Each change or pair of changes is a job. The
+// process that leads the search does not delegate the shrinking of plans that break the lock, because each run depends
+// on the ones before. Which pairs are tried, and what is confirmed, depends on the results of all earlier jobs.
 
-// task says what a job does with some changes.
+// task says what a job does.
 type task uint8
 
 const (
@@ -27,14 +27,13 @@ const (
 	confirmThem             // confirms the changes
 )
 
-// job is one job of a search for advice.
 type job struct {
 	Task   task
 	Tried  sent
-	Wanted []checker.Law `json:",omitempty"` // laws of which the changes should mend some
+	Wanted []checker.Law `json:",omitempty"` // laws, some of which the changes should mend
 }
 
-// spec is what a job needs to know of the search so far, in addition to the scenario and the options.
+// spec is what a job needs to know about the search so far, besides the scenario and the options.
 type spec struct {
 	Own      bool
 	Plans    []nemesis.Plan
@@ -44,7 +43,8 @@ type spec struct {
 	Jobs     []job
 }
 
-// sent is a Tried as it is sent to another process. It omits the fields that can be computed from the others.
+// sent is a Tried in the form in which it is sent to another process. It omits the fields that can be computed from the
+// others.
 type sent struct {
 	Changes                         []string // as returned by Change.String
 	Given, Elsewhere, Fresh, Others Trial
@@ -64,15 +64,14 @@ func (t *Tried) sent() sent {
 	return s
 }
 
-// receive stores the results of a job in t, which has the same changes.
+// receive stores a job's results in t, which must have the job's changes.
 func (t *Tried) receive(s *sent) {
 	t.Given, t.Elsewhere, t.Fresh, t.Others, t.Everyday = s.Given, s.Elsewhere, s.Fresh, s.Others, s.Everyday
 	t.Spared, t.Cost, t.unfit = s.Spared, s.Cost, s.Unfit
 	t.given, t.moved, t.met = s.Plans[0], s.Plans[1], s.Plans[2]
 }
 
-// of returns the lock with the changes that were sent, and with their results. The map all contains the single changes
-// by name.
+// of returns the lock with the changes and results in s. all maps names to single changes.
 func (b *subject) of(s *sent, all map[string]Change) (*Tried, error) {
 	t := &Tried{Left: b.broken}
 	for _, name := range s.Changes {
@@ -91,9 +90,8 @@ func (b *subject) of(s *sent, all map[string]Change) (*Tried, error) {
 	return t, nil
 }
 
-// perform performs jobs and passes their results to the function take, in order. A nil result means that the job was
-// interrupted. what names the jobs in reports of progress, and round, counted from 0, distinguishes lists of jobs with
-// the same name.
+// perform performs jobs and passes their results to take, in order. A nil result means that the job was interrupted.
+// what is the jobs' name in progress reports. round, counted from 0, distinguishes job lists with the same name.
 func (a *Advice) perform(ctx context.Context, what string, round int, jobs []job, list []*Tried,
 	take func(i int, t *Tried)) error {
 	b := a.subject
@@ -122,8 +120,8 @@ func (a *Advice) perform(ctx context.Context, what string, round int, jobs []job
 	return err
 }
 
-// do performs a job for the lock t, which has the job's changes. The result is nil if the job was to try changes but
-// ctx was done first.
+// do performs a job for lock t, which has the job's changes. The result is nil if the job was supposed to try changes
+// but ctx was done first.
 func (a *Advice) do(ctx context.Context, j *job, t *Tried) (*sent, error) {
 	b := a.subject
 	var err error
@@ -146,7 +144,7 @@ func (a *Advice) do(ctx context.Context, j *job, t *Tried) (*sent, error) {
 	return &s, err
 }
 
-// NewWorker returns a worker for the search for advice about s with these options, for use by Options.Hands.
+// NewWorker returns a worker that helps with the search for advice about s. It is meant for Options.Hands.
 func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 	if _, err := newSubject(s, o); err != nil {
 		return nil, err
@@ -157,14 +155,14 @@ func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 	})}, nil
 }
 
-// divided is a worker for the exploration and for the jobs of a search for advice.
+// divided is a worker that performs both the exploration and the jobs in a search for advice.
 type divided struct {
 	explorer *search.Worker
 	no       error // why there is no explorer: the scenario's mix cannot produce any fault
 	jobs     campaign.Worker
 }
 
-// Make performs the jobs of a stage at the positions from first to first+size-1.
+// Make performs a stage's jobs from first to first+size-1.
 func (w *divided) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	switch {
 	case s.Name != search.SeedsStage:
@@ -175,7 +173,7 @@ func (w *divided) Make(ctx context.Context, s campaign.Stage, first, size uint64
 	return w.explorer.Make(ctx, s, first, size)
 }
 
-// opened returns the jobs of a stage. read decodes the stage's spec.
+// opened returns a stage's jobs. read decodes the stage's spec.
 func opened(s *scenarios.Scenario, o Options, read func(any) error) (campaign.Jobs, error) {
 	var known spec
 	b, err := newSubject(s, o)
@@ -208,8 +206,8 @@ func opened(s *scenarios.Scenario, o Options, read func(any) error) (campaign.Jo
 	}}, nil
 }
 
-// copied returns a copy to which runs can be added without changing s. A job that is performed twice then begins with
-// the same runs.
+// copied returns a copy to which runs can be added without changing s. So a job that is performed twice begins with the
+// same runs each time.
 func (s *sent) copied() *sent {
 	c := *s
 	for _, t := range []*Trial{&c.Given, &c.Elsewhere, &c.Fresh, &c.Others} {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestAdviceIsTheSameHoweverItIsDivided checks that the advice does not depend on which process executes the runs. It
-// tests a file with faults, one whose lock breaks without any, and one with a mix, whose plans an exploration finds. At
-// the smallest size, only changes of the servers are tried, as for clients that are programs.
+// tests a file with faults, one whose lock breaks without any, and one with a mix, which makes an exploration find the
+// plans. At the smallest size, only server changes are tried, as for clients that are programs.
 func TestAdviceIsTheSameHoweverItIsDivided(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	forgets := strings.Replace(forgetful, "clients: 3", "clients: 2", 1)
@@ -36,7 +36,7 @@ func TestAdviceIsTheSameHoweverItIsDivided(t *testing.T) {
 	}
 }
 
-// divisible returns the report of advice about s, with the files of the best changes. It checks that there are some,
+// divisible returns the report of advice about s, with the files for the best changes. It checks that there are some,
 // and that pairs of changes were tried.
 func divisible(t *testing.T, s *scenarios.Scenario, o Options) []byte {
 	t.Helper()

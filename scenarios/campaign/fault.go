@@ -7,34 +7,34 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Fault counts how many faults of one kind were drawn, how many struck, and how many struck when they could have an
+// Fault counts how many faults of one kind were drawn, how many struck, and how many struck while they could have an
 // effect.
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
 	// Struck is the number of faults that struck. A fault counts if its target was up at the planned time or, if the
-	// fault names a message, when the message was sent.
+	// fault is triggered by a message, when the message was sent.
 	Struck int `json:"struck"`
 	// Met is the number of faults that struck while they could have an effect (see WhileHeld): at some time between the
-	// start and the end of the fault, a client affected by it requested or held a lock. A fault of servers, of the
-	// resource or of links between them affects all clients. A fault with a lasting effect, such as a clock jump or a
-	// server that stays down, lasts until the end of the run.
+	// fault's start and end, a client affected by it requested or held a lock. A fault in a server, in the resource or
+	// in a link between them affects all clients. A fault with a lasting effect, such as a clock jump or a server that
+	// stays down, lasts until the end of the run.
 	Met int `json:"met"`
 }
 
-// WhileHeld is the phrase with which reports describe faults that struck while they could have an effect.
+// WhileHeld is how reports describe faults that struck while they could have an effect.
 const WhileHeld = "while an affected client held or asked for a lock"
 
-// Planned is a fault that is part of every run's plan. Struck is the number of runs in which the fault struck. Met is
-// the number of runs in which it struck while it could have an effect, as in Fault.
+// Planned is a fault that is in every run's plan. Struck is the number of runs in which it struck. Met is the number of
+// runs in which it struck while it could have an effect, as in Fault.
 type Planned struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
 	Met    int    `json:"met"`
 }
 
-// PlannedIn returns a Planned for each fault of a plan. Its counts are for the single run with history h, so each of
-// them is 0 or 1.
+// PlannedIn returns a Planned for each of a plan's faults. Its counts are for the single run with history h, so they
+// are all 0 or 1.
 func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	var s Strikes
 	faults := NewPlanned(plan)
@@ -42,7 +42,7 @@ func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	return faults
 }
 
-// NewPlanned returns a Planned for each fault of a plan, with all counts zero.
+// NewPlanned returns a Planned for each of a plan's faults, with all counts zero.
 func NewPlanned(plan []nemesis.Fault) []Planned {
 	faults := make([]Planned, len(plan))
 	for i, f := range plan {
@@ -60,7 +60,7 @@ func NewFaults() []Fault {
 	return list
 }
 
-// CountPlanned adds the run with history h to the counts of each fault of a plan.
+// CountPlanned adds the run with history h to the counts for each of a plan's faults.
 func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range faults {
@@ -73,7 +73,7 @@ func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *histor
 	}
 }
 
-// Strikes finds out which faults of a plan struck in a run. It can be used for several runs, one after another. The
+// Strikes finds out which of a plan's faults struck in a run. It can be used for several runs, one after another. The
 // zero value is ready to use.
 type Strikes struct {
 	plan   []nemesis.Fault
@@ -84,7 +84,7 @@ type Strikes struct {
 	busy   map[history.Process]int // number of locks that each client requests or holds
 }
 
-// Count counts the faults of a plan by kind, for the run with history h.
+// Count counts a plan's faults by kind, for the run with history h.
 func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.History) {
 	s.Follow(plan, h)
 	for i := range plan {
@@ -102,7 +102,7 @@ func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.Histor
 // Struck reports whether the ith fault of the plan struck in the latest run.
 func (s *Strikes) Struck(i int) bool { return s.struck[i] }
 
-// Follow finds out which faults of a plan struck in the run with history h.
+// Follow finds out which of a plan's faults struck in the run with history h.
 func (s *Strikes) Follow(plan []nemesis.Fault, h *history.History) {
 	n := len(plan)
 	s.plan, s.lines = plan, s.lines[:0]
@@ -150,7 +150,7 @@ func (s *Strikes) fault(e *history.Event) {
 	}
 }
 
-// client tracks how many locks each client requests or holds. It ignores the probe, which requests locks after
+// client tracks how many locks each client is requesting or holding. It ignores the probe, which requests locks after
 // everything else has ended.
 func (s *Strikes) client(e *history.Event) {
 	switch {
@@ -167,8 +167,8 @@ func (s *Strikes) client(e *history.Event) {
 	}
 }
 
-// concerns reports whether a fault affects a client. A fault that strikes clients affects only those clients. A fault
-// that strikes no client affects all clients.
+// concerns reports whether a fault affects a client. A fault that strikes clients affects only those clients. Any other
+// fault affects all clients.
 func concerns(f *nemesis.Fault, client history.Process) bool {
 	others := false
 	for _, p := range f.On() {

@@ -1,7 +1,7 @@
 package campaign
 
-// The code in this file distributes work among the cores. The outcome is the same for any number of workers, and the
-// number of results that wait for earlier ones is limited.
+// The code in this file distributes work among the cores. The outcome is the same for any number of workers, and only a
+// limited number of results wait for earlier ones.
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Crew determines who performs jobs, and how progress is reported. The zero Crew has one worker for each core of this
-// process and reports no progress.
+// Crew determines who does the jobs, and how progress is reported. The zero Crew has one worker for each core available
+// to this process and reports no progress.
 type Crew struct {
 	Workers int // number of workers in this process; 0: one for each core
 	// Hands, if set, makes other processes do the jobs.
@@ -28,11 +28,11 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// InOrder runs jobs 0 to n-1 on the given number of workers; 0 stands for one worker per core. It passes the results to
-// take in the order of the jobs, on the caller's goroutine, so the outcome does not depend on the number of workers. It
-// calls start once for each worker, and never calls the returned function concurrently. InOrder stops early at the
-// first error of a job or of take. It also stops when ctx is done, after finishing the jobs that have begun. It returns
-// the number of results that it has passed to take.
+// InOrder runs jobs 0 to n-1 on the given number of workers, or on one per core if workers is 0. It passes the results
+// to take in job order, on the caller's goroutine, so the outcome does not depend on the number of workers. It calls
+// start once for each worker, and never calls the returned function concurrently. InOrder stops early at the first
+// error from a job or from take. It also stops when ctx is done, after finishing the jobs that are already running. It
+// returns the number of results that it has passed to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// countColumn is a column that shows a number for each law. It appears in the tables of the commands explore, verify
-// and run --seeds.
+// countColumn is a column that shows a number for each law. It appears in the tables of the explore, verify and run
+// --seeds commands.
 type countColumn struct {
 	title string
 	of    func(Counts) int
 }
 
-// countColumns lists the columns with numbers in the tables of laws, from left to right.
+// countColumns lists the columns with numbers in the law tables, from left to right.
 var countColumns = []countColumn{
 	{"held", func(c Counts) int { return c.Holds }},
 	{"broken", func(c Counts) int { return c.Violated }},
@@ -23,7 +23,7 @@ var countColumns = []countColumn{
 	{"unchecked", func(c Counts) int { return c.Unchecked }},
 }
 
-// Assessment says how the counts of a law compare with the promise or the expectation.
+// Assessment says how a law's counts compare with the promise or the expectation.
 type Assessment struct {
 	Result document.Result
 	Sign   string        // replaces the symbol of the result; may be empty
@@ -62,8 +62,8 @@ func (t Laws) PromiseTable(p checker.Promise) document.Table {
 	return t.Table("", func(l Law) Assessment { return l.assess(p) })
 }
 
-// RateTable is like PromiseTable, but also has a column with the percentage of runs that violate each law. This column
-// does not count runs that were guided by other runs.
+// RateTable is like PromiseTable, but also has a column with the percentage of runs that violate each law, not counting
+// runs that were guided by other runs.
 func (t Laws) RateTable(p checker.Promise) document.Table {
 	title := "share of runs"
 	if slices.ContainsFunc(t, func(l Law) bool { return l.Guided != Counts{} }) {
@@ -80,7 +80,7 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 }
 
 // assess compares a law's results with a promise. A violation does not break the promise if the law is not promised or
-// if the cause is excused. If all violations are of this kind, the assessment has a sign but no result.
+// the cause is excused. If this is true of all violations, the assessment has a sign but no result.
 func (l Law) assess(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):

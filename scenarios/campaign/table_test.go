@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// counted returns the results of all laws, each with the counts c.
+// counted returns the results for all laws, each with the counts c.
 func counted(c Counts) Laws {
 	laws := NewLaws(checker.Laws)
 	for i := range laws {
@@ -53,8 +53,8 @@ func TestAColumnIsOneEntry(t *testing.T) {
 // gap is the number of terminal cells between two columns.
 const gap = 2
 
-// TestTheTableOfLawsFitsATerminal checks the table with counts of up to several hundred thousand runs. In a terminal
-// with 80 columns, there must be a gap between any two counts, and the percentage of runs must not be truncated.
+// TestTheTableOfLawsFitsATerminal checks the table with counts of up to several hundred thousand runs. In an 80-column
+// terminal, there must be a gap between any two counts, and the percentage of runs must not be truncated.
 func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
 		for _, broken := range []int{0, 1, runs / 2, runs} {

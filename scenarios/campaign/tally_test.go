@@ -18,8 +18,8 @@ func broken(causes ...checker.CauseKind) checker.Verdict {
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// TestARunCountsForEachCause checks that a run counts once for its law and once for each cause. Adding parts that were
-// counted separately gives the same result in any order.
+// TestARunCountsForEachCause checks that a run counts once for its law and once for each cause. Adding separately
+// counted parts must give the same result in any order.
 func TestARunCountsForEachCause(t *testing.T) {
 	runs := []checker.Verdict{broken(checker.NoQuorumLeft), broken(checker.StuckInCycle, checker.NoQuorumLeft),
 		broken(checker.NoQuorumLeft, checker.StuckInCycle, checker.StuckWithoutHolder)}

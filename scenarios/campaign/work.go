@@ -9,30 +9,31 @@ import (
 	"fmt"
 )
 
-// Work consists of jobs that do not depend on each other. All jobs that can be divided are performed in this way. The
-// same Work runs on the cores of this process or, if the crew has Hands, in other processes on any machines. R is the
-// result of a job. It is sent as JSON, which must restore exactly the same value.
+// Work consists of jobs that do not depend on each other. Everything that can be divided into such jobs is performed in
+// this way. The same Work runs on the cores of this process or, if the crew has Hands, in other processes on any
+// machine. R is the result of a job. It is sent as JSON, which must restore exactly the same value.
 type Work[R any] struct {
 	Name  string // what the jobs are, for reports of progress, such as "points"
 	Stage string // unique name of the stage in its search; empty: the same as Name
 	Size  int    // number of jobs; they are numbered from 0
-	// Start is called once for each worker of this process. The function that it returns performs a job.
+	// Start is called once for each worker in this process. The function that it returns performs a job.
 	Start func() func(job int) (R, error)
 	// Spec describes the jobs to other processes, which already know the subject of the search. It is sent as JSON.
 	Spec    any
 	Portion int // number of jobs that another process gets at a time; 0: one
-	// Fits, if set, reports whether a result that another process has sent can be the result of the job.
+	// Fits, if set, reports whether a result sent by another process could be the job's result.
 	Fits func(job int, r R) bool
 	// Lost returns the result of a job that was lost, for example because it crashed its workers. If Lost is nil, a
 	// lost job is an error.
 	Lost func(why string) R
-	// AnyOrder passes on the results of other processes as soon as they arrive. If it is not set, they are passed on in
-	// the order of the jobs.
+	// AnyOrder passes on other processes' results as soon as they arrive. If it is not set, they are passed on in job
+	// order.
 	AnyOrder bool
 }
 
 // Do performs the jobs and passes each result to take, on the caller's goroutine. done is the number of results passed
-// on. Do stops early at the first error of a job or of take, or when ctx is done, which is not an error.
+// on. Do stops early at the first error from a job or from take. It also stops when ctx is done, but that is not an
+// error.
 func (w *Work[R]) Do(ctx context.Context, c Crew, take func(job int, r R) error) (done int, err error) {
 	if c.Hands == nil {
 		return InOrder(ctx, c.Workers, w.Size, w.Start, func(job int, r R) error {
@@ -134,7 +135,7 @@ type worker struct {
 	jobs  Jobs  // its jobs
 }
 
-// Make performs jobs of a Work. It returns a JSON list of their results, or the error of ctx if ctx ends first.
+// Make performs jobs of a Work. It returns a JSON list of their results, or ctx's error if ctx is done first.
 func (w *worker) Make(ctx context.Context, s Stage, first, size uint64) ([]byte, error) {
 	if s.Size != w.stage.Size || s.Name != w.stage.Name || !bytes.Equal(s.Spec, w.stage.Spec) {
 		jobs, err := w.open(s.Name, func(v any) error { return strictly(s.Spec, v) })

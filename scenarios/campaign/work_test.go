@@ -78,8 +78,8 @@ func TestResultsMayComeInAnyOrder(t *testing.T) {
 	}
 }
 
-// A missing result, or a result of another Work, is an error. So is a lost result, unless the Work has a result for
-// lost jobs.
+// A missing result, or another Work's result, is an error. So is a lost result, unless the Work has a result for lost
+// jobs.
 func TestAResultThatIsNotOfTheWorkIsAnError(t *testing.T) {
 	value := func(text string) func(campaign.Stage, campaign.Part) campaign.Part {
 		return func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value = []byte(text); return p }

@@ -12,8 +12,8 @@ import (
 )
 
 // TestACauseLiesBeforeItsEffect uses package slow, a literal implementation of the laws, to determine when each law was
-// violated. Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have
-// happened by then. The finding itself must not claim a later time for the violation.
+// violated. Every reason given by a finding (a server or resource record, a lease, a fault) must have happened by then.
+// The finding itself must not claim a later time for the violation.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	rounds, each := testkit.Size(1, 2, 50), testkit.Size(1, 1, 4)
 	w, stories := NewWrongs(t), map[checker.Law]int{}
@@ -39,7 +39,7 @@ func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	}
 }
 
-// order compares the times in a finding with the time at which its law was violated, according to package slow.
+// order compares the times in a finding with when its law was violated, according to package slow.
 func order(w *Wrongs, s *Story, literal slow.Breach) {
 	wrong := func(kind string, at int) {
 		e := &s.History.Events[at]
@@ -56,7 +56,8 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 		e := &s.History.Events[i]
 		return e.Time > literal.Broken || e.Time == literal.Broken && s.History.Events[last].Time == e.Time && i > last
 	}
-	// two leases overlap from the time of the later grant on, although the client learns of this grant only afterward
+	// two leases overlap from the time of the later grant on, although the client does not learn of this grant until
+	// afterward
 	if s.Law == checker.LeaseExclusion && s.At != last || s.Law != checker.LeaseExclusion && later(s.At) {
 		wrong("said to be broken later", s.At)
 	}

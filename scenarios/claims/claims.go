@@ -1,11 +1,11 @@
-// Package claims tests what Fencepost says about a run by performing other runs that would refute it. It covers what a
-// report says in addition to its verdict: the faults that an explanation names, the order of cause and effect, the
-// remedies, and every number. It also tests relations that must hold between any two related runs or histories,
-// whatever the scenario, the plan and the seed. For example, a fault on something that nobody uses changes no verdict,
-// and a fault that is split in two has the same effect as the whole. In this package, a story is a violation together
-// with the run that showed it.
+// Package claims tests what Fencepost says about a run. It performs other runs that could prove it wrong. It covers
+// what a report says in addition to its verdict: the faults that an explanation names, the order of cause and effect,
+// the remedies, and every number. It also tests relations that must hold between any two related runs or histories, for
+// every scenario, plan and seed. For example, a fault on something that nobody uses does not change any verdict, and a
+// fault that is split in two has the same effect as the whole. In this package, a story is a violation together with
+// the run that showed it.
 //
-// Goals: the tests use scenarios and plans that no search has chosen and that are the same in each run of a test. Each
+// Goals: the scenarios and plans in the tests are not chosen by a search and are the same each time a test is run. Each
 // false statement is stored as a file that reproduces it. The relations reveal mistakes in the simulator or the checker
 // even where nobody knows the right result: two runs that should agree do not. FENCEPOST_FULL=1 performs many more
 // runs. Non-goals: saying what is right in a single run (checker/slow and the catalog do that). Only tests import this
@@ -27,9 +27,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subjects returns the scenarios of the catalog and the mutants and sound locks of the corpus. A sound lock violates a
-// law only under faults that its own scenario rules out. All tests of a process share these scenarios, so no test may
-// change them.
+// Subjects returns the catalog's scenarios and the corpus's mutants and sound locks. A sound lock violates a law only
+// under faults that its own scenario rules out. All tests in a process share these scenarios, so no test may change
+// them.
 func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
 	list, err := everySubject()
@@ -66,10 +66,10 @@ type Run struct {
 	Verdict          checker.Verdict
 }
 
-// Runs performs the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
-// round runs every subject once. The first round uses the subject's own faults; each later round uses a plan of a Walk.
-// In every second one of the later rounds, a subject is also replaced by a variation of it. By default, a round runs
-// only every third subject. Two goroutines must not call Runs at the same time.
+// Runs performs the given number of rounds of runs and passes each run to visit, until visit returns false. A round
+// runs every subject once. The first round uses the subject's own faults; each later round uses a plan of a Walk. In
+// every other one of the later rounds, a variation of the subject takes its place. By default, a round runs only every
+// third subject. Two goroutines must not call Runs at the same time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()
@@ -93,7 +93,7 @@ func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	}
 }
 
-// newRun performs the run of scenario s in the given round.
+// newRun performs scenario s's run in the given round.
 func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios.Scenario]*Walk) *Run {
 	t.Helper()
 	if round == 0 {
@@ -117,7 +117,7 @@ func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios
 	return runOf(t, w.scenario, runner, w.Plan(seed))
 }
 
-// walksOfSubjects and keptRuns store the results of one call of Runs for the next call. This is safe because no test
+// walksOfSubjects and keptRuns store the results of one call to Runs for later calls. This is safe because no test
 // changes a run.
 var (
 	walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
@@ -129,7 +129,7 @@ type roundOf struct {
 	round int
 }
 
-// keptRounds is the number of rounds whose runs are stored. It is the number of rounds that tests perform by default.
+// keptRounds is the number of rounds whose runs are stored. Tests perform this many rounds by default.
 const keptRounds = 2
 
 func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesis.Plan) *Run {
@@ -141,8 +141,8 @@ func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesi
 	return &Run{s, result, checker.Check(result.History)}
 }
 
-// seedOf returns a seed that depends only on the name and the round. It stays the same when other subjects are added or
-// removed.
+// seedOf returns a seed that depends only on the name and the round, so adding or removing other subjects does not
+// change it.
 func seedOf(name string, round int) uint64 {
 	const rounds = 1000
 	return uint64(crc32.ChecksumIEEE([]byte(name)))%10_000*rounds + uint64(round)%rounds
@@ -154,8 +154,8 @@ type Story struct {
 	checker.Finding
 }
 
-// Stories performs the given number of rounds of runs and passes each violation to visit, until visit returns false. It
-// passes at most perCause violations with the same scenario, law and cause.
+// Stories performs the given number of rounds of runs and passes each violation to visit, until visit returns false.
+// For each combination of scenario, law and cause, it passes at most perCause violations.
 func Stories(t testing.TB, rounds, perCause int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}
@@ -176,8 +176,8 @@ func Stories(t testing.TB, rounds, perCause int, visit func(*Story) bool) {
 	})
 }
 
-// file returns a scenario file that reproduces the run. It contains the faults of the run's plan instead of the
-// scenario's own faults, and no expectations.
+// file returns a scenario file that reproduces the run. Its faults are those in the run's plan, not the scenario's own.
+// It has no expectations.
 func (r *Run) file() (string, error) {
 	d, err := format.ParseDocument(r.Scenario.Name, r.Scenario.Text())
 	if err != nil {

@@ -23,7 +23,7 @@ func (p *proof) tokens(m []string) string {
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[6], m[7], m[9], cmp.Or(m[8], m[5])))
 }
 
-// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt. m[1] is the
+// trespass checks that a request of one attempt removed, overwrote or extended another attempt's key. m[1] is the
 // server. m[2:4] contains the client and the attempt that sent the request. m[4:7] contains what the request did, the
 // lock and the time. m[7:9] contains the client and the attempt that own the key.
 func (p *proof) trespass(m []string) string {
@@ -81,7 +81,7 @@ func (p *proof) builtOn(m []string) string {
 // of its write.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks for how long no client acquired a lock. m[1:4] contains the client that waits, the lock, and the time of
+// stuck checks for how long no client acquired a lock. m[1:4] contains the waiting client, the lock, and the time of
 // the request. m[4] is the time since which nobody has acquired the lock. m[5] is text about faults. m[6] is how long
 // nobody acquired it, and m[7] is the limit.
 func (p *proof) stuck(m []string) string {
@@ -154,7 +154,7 @@ func (p *proof) isServer(s history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool { return slices.Contains(g, s) })
 }
 
-// quorum checks the size of the quorum, which is m[1].
+// quorum checks the quorum size, m[1].
 func (p *proof) quorum(m []string) string {
 	n := strconv.Itoa(p.History.Header.Quorum)
 	return mismatch(n == m[1], n)
@@ -170,7 +170,7 @@ func (p *proof) askedAgain(m []string) string {
 	}), "it did not hold it then")
 }
 
-// circle checks that clients wait for each other in a cycle. m[1] lists which client waits for which lock.
+// circle checks that clients are waiting for each other in a cycle. m[1] lists which client is waiting for which lock.
 func (p *proof) circle(m []string) string {
 	waits := pattern(`NAMED waits for LOCK`).FindAllStringSubmatch(m[1], -1)
 	if len(waits) < 2 {
@@ -190,8 +190,8 @@ func (p *proof) circle(m []string) string {
 	return ""
 }
 
-// uncapped checks the time since which a client has held the lock, and the hold time that the history declares. m[1:4]
-// contains the client and these two times.
+// uncapped checks since when a client has held the lock, and the hold time that the history declares. m[1:4] contains
+// the client and these two times.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
 	return cmp.Or(mismatch(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
@@ -206,7 +206,7 @@ func (p *proof) diedHolding(m []string) string {
 }
 
 // leftKey checks that a key of a crashed client still exists, and when it expires. m[1:4] contains the client, the time
-// of the crash and the fault lines. m[4:7] contains the server of the key, the time at which the key was set, and its
+// of the crash and the fault lines. m[4:7] contains the key's server, the time at which the key was set, and its
 // deadline (empty if there is none).
 func (p *proof) leftKey(m []string) string {
 	due := cmp.Or(m[6], "never")
@@ -224,7 +224,7 @@ func (p *proof) leftKey(m []string) string {
 		}))
 }
 
-// diedLast checks that the last holder, m[1], crashed at the time m[2].
+// diedLast checks that the last holder, m[1], crashed at time m[2].
 func (p *proof) diedLast(m []string) string {
 	return mismatch(p.crashed(m[1], m[2]), "it did not crash then")
 }
@@ -262,7 +262,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	return mismatch(why == truth, truth)
 }
 
-// ownKey checks that a key of client m[1] was set at the time m[2] on server m[3], and that the key still existed when
+// ownKey checks that one of client m[1]'s keys was set at time m[2] on server m[3], and that the key still existed when
 // the law was violated.
 func (p *proof) ownKey(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
@@ -276,8 +276,8 @@ func (p *proof) ownKey(m []string) string {
 }
 
 // leftBehind checks that a client gave up or left its section without removing its key. m[1:5] contains the client,
-// what it did, the attempt and the time. m[5:9] contains the server of the key, the time at which the key was set, the
-// fault lines, and the reason why the key stays.
+// what it did, the attempt and the time. m[5:9] contains the key's server, the time at which the key was set, the fault
+// lines, and the reason why the key stays.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !isNamed(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
@@ -295,9 +295,9 @@ func (p *proof) leftBehind(m []string) string {
 	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), mismatch(done != Open, "it did nothing then"))
 }
 
-// leftByItself checks that a client waits for the key of its own earlier attempt. m[1:4] contains the client, the
-// server of the key and the time at which the key was set. m[5] is the reason why the key stays, and m[8] is the client
-// that waits.
+// leftByItself checks that a client is waiting for the key of its own earlier attempt. m[1:4] contains the client, the
+// key's server and the time at which the key was set. m[5] is the reason why the key stays, and m[8] is the waiting
+// client.
 func (p *proof) leftByItself(m []string) string {
 	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), mismatch(p.waitsThen(m[8]), "it does not wait"))
 }
@@ -315,8 +315,8 @@ func (p *proof) waitsThen(name string) bool {
 }
 
 // missedTurn checks that a waiting client's key is the first in the queue, and that it became the first at the stated
-// time. m[1:4] contains the client, the server of the key and the time at which the key was set. m[4] is the time at
-// which the key became the first, and m[5] is the client that waits.
+// time. m[1:4] contains the client, the key's server and the time at which the key was set. m[4] is the time at which
+// the key became the first, and m[5] is the waiting client.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {
@@ -375,7 +375,7 @@ func (p *proof) refusedKey(m []string) string {
 
 // keptKey checks that a release did not change its keys. m[1:5] contains the client, the lock, the time of the release
 // and the end of the lease. If the release had not returned, m[5] says for how long; otherwise m[6] says after what
-// time it returned. m[7:9] contains what is known of the keys, and at which time.
+// time it returned. m[7:9] contains what is known about the keys, and at which time.
 func (p *proof) keptKey(m []string) string {
 	call := p.read.Events[0]
 	e := &p.History.Events[call]
@@ -399,8 +399,8 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// reachable returns the part of an explanation that says which servers were up and reachable: a quorum of the members
-// of a service or of single servers, a quorum of masters with all their replicas, or all servers.
+// reachable returns the part of an explanation that says which servers were up and reachable: a quorum of a service's
+// members or of single servers, a quorum of masters with all their replicas, or all servers.
 func (p *proof) reachable() string {
 	h := &p.History.Header
 	var names []string
@@ -430,20 +430,20 @@ func (p *proof) bound(m []string) string {
 	return mismatch(at(bound, m[1]), bound.String())
 }
 
-// stillWaits checks that client m[1] has waited for the lock m[2] since the time m[3].
+// stillWaits checks that client m[1] has been waiting for lock m[2] since time m[3].
 func (p *proof) stillWaits(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return mismatch(call != Open && p.returned(call) == Open, "it does not wait")
 }
 
-// grant checks that the lock m[1] was granted to client m[2] at the time m[3].
+// grant checks that lock m[1] was granted to client m[2] at time m[3].
 func (p *proof) grant(m []string) string {
 	return mismatch(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
 }
 
-// overtaken checks that a client was granted a lock while one that had asked earlier still waited. m[1:5] contains the
-// client, the lock, and the times of its request and its grant. m[5] and m[6] are the other client and the time of its
-// request.
+// overtaken checks that a client was granted a lock while another one that had asked earlier was still waiting. m[1:5]
+// contains the client, the lock, and the times of its request and its grant. m[5] and m[6] are the other client and the
+// time of its request.
 func (p *proof) overtaken(m []string) string {
 	asked, granted := p.acquire(history.Invoke, m[1], "", m[2], m[3]), p.acquire(history.OK, m[1], "", m[2], m[4])
 	waiting := p.acquire(history.Invoke, m[5], "", m[2], m[6])
@@ -452,15 +452,14 @@ func (p *proof) overtaken(m []string) string {
 		"no such client still waited")
 }
 
-// orderSlack checks the minimum time between two requests whose order the lock must keep.
+// orderSlack checks the minimum time between two requests whose order the lock must preserve.
 func (p *proof) orderSlack(m []string) string {
 	slack := p.History.Header.Order.Slack
 	return mismatch(at(slack, m[1]), slack.String())
 }
 
-// leftFree checks for how long no client was granted a lock. m[1:4] contains the client that waits, the lock and the
-// time of the request. m[4] is the time at which the lock became free, m[5] is how long it was free, and m[6] is the
-// limit.
+// leftFree checks for how long no client was granted a lock. m[1:4] contains the waiting client, the lock and the time
+// of the request. m[4] is the time at which the lock became free, m[5] is how long it was free, and m[6] is the limit.
 func (p *proof) leftFree(m []string) string {
 	turn := p.History.Header.Order.Turn
 	free := false // whether a period of the stated length without a grant begins at the stated time
@@ -480,8 +479,8 @@ func (p *proof) grantedBetween(lock string, from, to history.Time) bool {
 	}) != Open
 }
 
-// leftItsPlace checks that client m[1] asked for a lock at the time m[2], and that it gave up or crashed at the time
-// m[4]. m[3] says which of the two happened.
+// leftItsPlace checks that client m[1] asked for a lock at time m[2], and that it gave up or crashed at time m[4]. m[3]
+// says which of the two happened.
 func (p *proof) leftItsPlace(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", "", m[2])
 	if call == Open {

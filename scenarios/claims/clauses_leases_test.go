@@ -10,9 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// entered checks that two critical sections overlap. m[1:5] contains the client, attempt, lock and beginning of the
-// later section. m[5:8] contains the client, attempt and beginning of the earlier section, and m[8] says how the
-// earlier section ended.
+// entered checks that two critical sections overlap. m[1:5] contains the later section's client, attempt, lock and
+// start. m[5:8] contains the earlier section's client, attempt and start, and m[8] says how it ended.
 func (p *proof) entered(m []string) string {
 	if p.History.Header.Permits > 1 {
 		return p.crowded(m)
@@ -48,13 +47,13 @@ func (p *proof) left(s *Section) string {
 	}
 }
 
-// otherHolder matches the text about one of the other holders of a semaphore. Its groups are the holder's client and
+// otherHolder matches the text about one of a semaphore's other holders. Its groups are the holder's client and
 // attempt, the time at which its section began, and how the section ended.
 var otherHolder = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
 
-// crowded checks that a critical section began while all permits were in use. m[1:5] contains the client, attempt, lock
-// and beginning of this section. m[5:9] contains the client, attempt and beginning of an earlier section, and how it
-// ended. m[9] is text about the other earlier sections.
+// crowded checks that a critical section began while all permits were in use. m[1:5] contains this section's client,
+// attempt, lock and start. m[5:9] contains the client, attempt and start of an earlier section, and how it ended. m[9]
+// is text about the other earlier sections.
 func (p *proof) crowded(m []string) string {
 	holders := append([][]string{append([]string{""}, m[5:9]...)}, otherHolder.FindAllStringSubmatch(m[9], -1)...)
 	if len(holders) != p.History.Header.Permits {
@@ -93,7 +92,7 @@ func (p *proof) permits(m []string) string {
 }
 
 // sideBySide checks that a key was set while another key existed. m[1:5] contains the client, attempt, server and time
-// of the key that was set first. m[5:8] contains the client, attempt and time of the other key.
+// for the key that was set first. m[5:8] contains the client, attempt and time for the other key.
 func (p *proof) sideBySide(m []string) string {
 	return p.shown("key that was set beside the other", func(i int, e *history.Event) bool {
 		if e.F != history.KeySet || !p.shareKeys(string(e.Process), m[3]) || !isOf(e.Of, m[1], m[2]) ||
@@ -112,9 +111,9 @@ func (p *proof) sideBySide(m []string) string {
 	})
 }
 
-// twoLeases checks that two leases overlap. m[1] and m[2] are the client and attempt of the later lease. m[3] says
-// whether this lease was granted or extended, m[4] is the lock, and m[5] is the time. m[6:10] contains the client,
-// attempt, beginning and end of the earlier lease.
+// twoLeases checks that two leases overlap. m[1] and m[2] are the later lease's client and attempt. m[3] says whether
+// this lease was granted or extended, m[4] is the lock, and m[5] is the time. m[6:10] contains the earlier lease's
+// client, attempt, start and end.
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
@@ -137,8 +136,8 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// noServerInCommon checks that no server was counted by both of two grants. m[1] and m[2] are the client and the
-// servers of one grant; m[3] and m[4] are those of the other.
+// noServerInCommon checks that two grants did not both count any one server. m[1] and m[2] are one grant's client and
+// servers; m[3] and m[4] are the other's.
 func (p *proof) noServerInCommon(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -190,8 +189,8 @@ func (p *proof) oneKey(m []string) string {
 	return ""
 }
 
-// leaseEnded checks when a lease ended. A lease that ends at the instant of its grant does not count. m[1:4] contains
-// the client, the attempt and the time.
+// leaseEnded checks when a lease ended. A lease that ends the instant it is granted does not count. m[1:4] contains the
+// client, the attempt and the time.
 func (p *proof) leaseEnded(m []string) string {
 	truth := "none of its leases ended then"
 	for _, s := range p.sections {
@@ -213,18 +212,18 @@ func (p *proof) leaseEnded(m []string) string {
 	return truth
 }
 
-// writersLease checks that the writer's lease ended at the time m[1].
+// writersLease checks that the writer's lease ended at time m[1].
 func (p *proof) writersLease(m []string) string {
 	return p.leaseEnded([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// writerReleased checks that the writer called release at the time m[1].
+// writerReleased checks that the writer called release at time m[1].
 func (p *proof) writerReleased(m []string) string {
 	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// workedOn checks that the writer called release at the time m[1] and its write at the time m[3]. m[2] says which came
-// first. When the writer called release, the write must not have been answered yet.
+// workedOn checks that the writer called release at time m[1] and its write at time m[3]. m[2] says which came first.
+// When the writer called release, the write must not have been answered yet.
 func (p *proof) workedOn(m []string) string {
 	wrote := &p.History.Events[p.At]
 	for _, s := range p.sections {
@@ -264,8 +263,8 @@ func (p *proof) releaseCalled(m []string) string {
 	return "it called no release then"
 }
 
-// ends maps each phrase about the removal of a key to the possible reasons in the history. losses maps each reason why
-// a server lost a key to a phrase.
+// ends maps each phrase about a key's removal to the possible reasons in the history. losses maps each reason why a
+// server lost a key to a phrase.
 var (
 	ends = map[string][]history.Why{
 		"expired": {history.Expired}, "had expired": {history.Expired}, "was deleted": {history.Deleted},
@@ -339,7 +338,7 @@ func (p *proof) wentDown(at int) string {
 	return how
 }
 
-// due returns the time at which the key that event i removed should have expired.
+// due returns when the key that event i removed should have expired.
 func (p *proof) due(i int) (due history.Time) {
 	gone := &p.History.Events[i]
 	for j := range p.History.Events[:i] {
@@ -354,8 +353,8 @@ func (p *proof) due(i int) (due history.Time) {
 
 func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired }
 
-// takenForOver checks that a client treated the key of another attempt as expired. m[1] is the client. m[2:6] contains
-// the client and attempt of the key, the server, and the time.
+// takenForOver checks that a client treated another attempt's key as expired. m[1] is the client. m[2:6] contains the
+// key's client and attempt, the server, and the time.
 func (p *proof) takenForOver(m []string) string {
 	return p.shown("key that another considered expired", func(i int, e *history.Event) bool {
 		return expired(e) && p.shareKeys(string(e.Process), m[4]) && isOf(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
@@ -363,7 +362,7 @@ func (p *proof) takenForOver(m []string) string {
 	})
 }
 
-// setNext returns the owner in the first event after event i that is not a removal of a key.
+// setNext returns the owner in the first event after event i that does not remove a key.
 func (p *proof) setNext(i int) history.Attempt {
 	for _, e := range p.History.Events[i+1:] {
 		if e.F != history.KeyGone {
@@ -373,23 +372,23 @@ func (p *proof) setNext(i int) history.Attempt {
 	return ""
 }
 
-// expiredEarly checks that a key expired too early. m[1] is the time between its expiry and its deadline, and m[2] is
-// the deadline.
+// expiredEarly checks that a key expired too early. m[1] is how long before its deadline it expired, and m[2] is the
+// deadline.
 func (p *proof) expiredEarly(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
 	})
 }
 
-// counted checks that client m[1] considered its lease valid until the time m[2].
+// counted checks that client m[1] considered its lease valid until time m[2].
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && isNamed(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
-// stated checks the beginning and the end of a lease, as stated to the client. m[1:4] contains the client and these two
-// times. If m[3] is empty, the lease had ended when it was granted.
+// stated checks the start and end of a lease, as stated to the client. m[1:4] contains the client and these two times.
+// If m[3] is empty, the lease had ended when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && isNamed(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
@@ -429,7 +428,8 @@ func (p *proof) undone(m []string) string {
 	})
 }
 
-// keySet checks that a server set a key of a process at the given time. If server is empty, any server may have set it.
+// keySet checks that a server set one of a process's keys at the given time. If server is empty, any server may have
+// set it.
 func (p *proof) keySet(server, whose, when string) string {
 	return p.shown("key of "+whose, func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && (server == "" || string(e.Process) == server) && isOf(e.Of, whose, "") &&
@@ -437,15 +437,15 @@ func (p *proof) keySet(server, whose, when string) string {
 	})
 }
 
-// twoMasters checks that two masters set keys of two clients. m[1:4] contains one master, its client and the time;
-// m[4:7] contains those of the other.
+// twoMasters checks that two masters set keys for two clients. m[1:4] contains one master, its client and the time;
+// m[4:7] contains the same for the other.
 func (p *proof) twoMasters(m []string) string {
 	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), mismatch(m[1] != m[4], "they are one"))
 }
 
 // prolongedByDeposed checks that a master that had been replaced extended a key. m[1:4] contains this master, the
-// client and the time. m[4] and m[5] are the client of the next key and the time at which it was set, and m[6] is the
-// time at which the first key expired.
+// client and the time. m[4] and m[5] are the next key's client and the time at which it was set, and m[6] is when the
+// first key expired.
 func (p *proof) prolongedByDeposed(m []string) string {
 	return cmp.Or(p.keySet("", m[4], m[5]),
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -490,7 +490,7 @@ func (p *proof) spells(m []string) string {
 }
 
 // spell returns the times at which a fault started and ended. place is the index of the event at which the fault
-// struck. to is Never if the end is not recorded.
+// struck. to is Never if the end was not recorded.
 func (p *proof) spell(place string) (from, to history.Time) {
 	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
 	struck := &p.History.Events[i]

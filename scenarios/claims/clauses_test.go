@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clauses lists the phrases of explanations that contain numbers, each with the function that checks its numbers.
+// clauses lists the phrases in explanations that contain numbers, each with the function that checks its numbers.
 var clauses = []clause{
 	// phrases about two overlapping sections or leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not yet `+
@@ -70,7 +70,7 @@ var clauses = []clause{
 		`(read|write) at TIME`, (*proof).builtOn),
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
-	// phrases about clients that were stuck, and about the clients that they waited for
+	// phrases about clients that were stuck, and about the clients they were waiting for
 	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; the limit is TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
@@ -107,7 +107,7 @@ var clauses = []clause{
 		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
 		(*proof).keptKey),
 
-	// the number of cases that were judged for a law that holds or is undecided
+	// the number of cases judged for a law that holds or is undecided
 	says(`^COUNT [a-z ]+`, (*proof).judged),
 	says(`every lock was acquired \(COUNT in all\)`, (*proof).judged),
 	says(`each within TIME`, (*proof).bound),
@@ -118,20 +118,20 @@ var clauses = []clause{
 // stays matches the phrases that say why a key remains.
 const stays = `(never expires|stays as long as the session does|keeps being extended, for example at TIME|is due to expire at TIME)`
 
-// isNamed reports whether a name in an explanation stands for the process p. If attempt is not empty, the explanation
-// also names an attempt, which must be a. Case is ignored, because the name may begin a sentence.
+// isNamed reports whether a name in an explanation stands for process p. If attempt is not empty, the explanation also
+// names an attempt, which must be a. Case is ignored, because the name may be at the beginning of a sentence.
 func isNamed(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
 
-// isOf reports whether a is an attempt of the process that an explanation names. If attempt is not empty, a must
-// be that attempt.
+// isOf reports whether a is an attempt by the process that an explanation names. If attempt is not empty, a must be
+// that attempt.
 func isOf(a history.Attempt, name, attempt string) bool {
 	p, _, _ := strings.Cut(string(a), "/")
 	return isNamed(history.Process(p), a, name, attempt)
 }
 
-// at reports whether text is the printed form of an instant or a duration.
+// at reports whether text is how an instant or duration is printed.
 func at(t history.Time, text string) bool { return t.String() == text }
 
 // event returns the index of the first event that matches, or Open if there is none.
@@ -144,7 +144,7 @@ func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	return Open
 }
 
-// shown returns "" if an event matches. Otherwise, it returns a message that no such event was found.
+// shown returns "" if an event matches. Otherwise, it returns a message saying that there is no such event.
 func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) string {
 	if p.event(matches) == Open {
 		return "the history shows no such " + what

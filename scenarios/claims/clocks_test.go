@@ -28,8 +28,8 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 // If all clocks jump by the same amount at the start, no process can notice, because no absolute time comes from
 // outside. There are two exceptions, in which a running server compares its wall clock with an earlier reading. One is
 // the time of the last fsync with everysec. After a jump, the server fsyncs immediately, so a crash loses less, a slow
-// fsync delays more, and a client that waits for the fsync has a shorter wait. The other is the last acknowledgment of
-// each replica with min-replicas-to-write. After a jump forward, no replica seems to have sent an acknowledgment
+// fsync delays more, and a client that is waiting for the fsync has a shorter wait. The other is each replica's last
+// acknowledgment with min-replicas-to-write. After a jump forward, no replica seems to have sent an acknowledgment
 // recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
@@ -54,8 +54,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	}
 }
 
-// comparesClocks reports whether some server in a run compares its clock with a reading that it took before the jump of
-// all clocks.
+// comparesClocks reports whether some server in a run compares its clock with a reading from before all clocks jumped.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	if s.Servers.Backend != locks.OnRedis || s.Servers.Persistence != store.Everysec {
 		return s.Servers.MinReplicasToWrite > 0
@@ -67,8 +66,8 @@ func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 		})
 }
 
-// A jump of all clocks makes no difference even to a lock whose clients set its expiry as an absolute time, or to the
-// probe, which acquires the lock last.
+// A jump of all clocks does not make a difference even to a lock whose clients set its expiry as an absolute time, or
+// to the probe, which acquires the lock last.
 func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks, with absolute expiry")
 	for clients := 1; clients <= 3; clients++ {
@@ -121,10 +120,10 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	return &c
 }
 
-// timeless reports whether every time that matters to the scenario and the plan is a setting of the scenario. It
-// returns false if there are replicas, a consensus among servers, or a once-per-second fsync that could matter. It also
-// returns false if the lock is fair, because the places in its queue expire after a fixed time that is defined in
-// another package.
+// timeless reports whether every time that matters to the scenario and the plan is one of the scenario's settings. It
+// returns false if there are replicas, consensus among the servers, or a once-per-second fsync that could matter. It
+// also returns false if the lock is fair, because the places in its queue expire after a fixed time defined in another
+// package.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	first := s.Clients[0].Lock.Protocol
 	if s.Servers.Replicas > 0 || locks.Define(first).Service.Kind().OneLog || first == locks.Fair {
@@ -140,8 +139,8 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 // milliseconds, so what happens within two milliseconds may differ. It also searches for expired keys every 100 ms, and
 // whatever follows such a search waits for the fsync of the deletion.
 //
-// The time for which a waiting client may be stuck includes one second that does not depend on the scenario
-// (Header.Slack). The longer run is judged with two seconds instead.
+// How long a waiting client may be stuck includes one second that does not depend on the scenario (Header.Slack). The
+// longer run is judged with two seconds instead.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {
@@ -186,8 +185,7 @@ func eventText(events []history.Event, i int) string {
 	return line(&events[i])
 }
 
-// diverge returns the index of the first event in which two runs differ, ignoring times. It returns -1 if there is
-// none.
+// diverge returns the index of the first event in which two runs differ, ignoring times, or -1 if there is none.
 func diverge(a, b []history.Event) int {
 	what := func(e history.Event) history.Event {
 		e.Index, e.Time, e.Until, e.Grant, e.Fault = 0, 0, 0, nil, nil
@@ -207,7 +205,7 @@ func diverge(a, b []history.Event) int {
 	return -1
 }
 
-// nearExpiry reports whether a key expired at most the given number of milliseconds before or after event i.
+// nearExpiry reports whether a key expired no more than the given number of milliseconds before or after event i.
 func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 	if i >= len(events) {
 		i = len(events) - 1
@@ -220,7 +218,7 @@ func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 }
 
 // nearCron reports whether event i happened shortly after a periodic search for expired keys that found one. millis is
-// the maximum time between them, in milliseconds.
+// the maximum time between the two, in milliseconds.
 func nearCron(events []history.Event, i int, millis history.Time) bool {
 	const every = 100 * 1e6 // Redis's default, hz 10 (redis.conf)
 	at := events[min(i, len(events)-1)].Time

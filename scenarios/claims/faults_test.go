@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// asTheSame changes plans in a way that should make no difference. It checks that effects, verdicts and causes stay the
-// same.
+// asTheSame changes plans in a way that should not make a difference. It checks that effects, verdicts and causes stay
+// the same.
 func asTheSame(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
@@ -38,7 +38,7 @@ func asTheSame(t *testing.T, relation string, few, many int,
 }
 
 // splittable reports whether a fault can be replaced by two consecutive faults. A drift cannot be split: its rate would
-// be set once more in the middle, and whenever a rate is set, the clock is rounded to whole nanoseconds.
+// be set again in the middle, and whenever a rate is set, the clock is rounded to whole nanoseconds.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
@@ -119,7 +119,7 @@ func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fa
 }
 
 // A cut has the same effect as separate cuts between all of its pairs of processes, and each of these has the same
-// effect as cuts of its two directions.
+// effect as cuts in both directions.
 func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
 	asTheSame(t, "pairs and directions of cuts", 6, 150,
 		func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -155,7 +155,7 @@ func TestTheSidesOfACutCanBeSwapped(t *testing.T) {
 		})
 }
 
-// The order of the lines of a plan matters only for faults that strike or end at the same instant.
+// The order of the lines in a plan matters only for faults that strike or end at the same instant.
 func TestTheOrderOfLinesOfAPlanDoesNotMatter(t *testing.T) {
 	asTheSame(t, "order of lines", 2, 60, func(r *rand.Rand, _ *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan {
 		if len(p.Faults) < 2 || coincide(p.Faults) {

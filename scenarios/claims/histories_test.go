@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// copied returns a deep copy of a history, which may be changed freely.
+// copied returns a deep copy of a history that can be changed freely.
 func copied(h *history.History) *history.History {
 	c := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	for i := range c.Events {
@@ -49,7 +49,7 @@ func moments(h *history.History, f func(*history.Time)) {
 	}
 }
 
-// onHistories judges the histories of many runs, before and after a change, and passes both verdicts to compare.
+// onHistories judges many runs' histories, before and after a change, and passes both verdicts to compare.
 func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
 	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
 	t.Helper()
@@ -88,7 +88,7 @@ func sameVerdict(t *testing.T, h *history.History, was, is checker.Verdict) {
 	}
 }
 
-// The verdict does not depend on the time at which a run began.
+// TestAHistoryShiftedInTimeIsJudgedTheSame checks that the verdict does not depend on when a run began.
 func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
 	for _, by := range []time.Duration{time.Nanosecond, time.Hour} {
 		onHistories(t, "shifted by "+by.String(), 3, 60, func(h *history.History) *history.History {
@@ -98,7 +98,8 @@ func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
 	}
 }
 
-// The verdict does not depend on names. The test swaps the names of clients and gives the locks new names.
+// TestAHistoryRenamedIsJudgedTheSame checks that the verdict does not depend on names. The test swaps the clients'
+// names and gives the locks new ones.
 func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 	onHistories(t, "renamed", 4, 100, func(h *history.History) *history.History {
 		clients := ordinary(h)
@@ -156,9 +157,9 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 	}
 }
 
-// The test merges a history with a copy of itself. In the copy, other clients use other locks on the same servers at
-// the same times. The merged history violates the same laws as the original. The probe is left out, because it is a
-// single client and would have to do two things at once.
+// TestTwoCopiesOfAHistoryBreakWhatOneBreaks checks that a history merged with a copy of itself violates the same laws
+// as the original. In the copy, other clients use other locks on the same servers at the same times. The probe is left
+// out, because it is a single client and would have to do two things at once.
 func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	second := func(p history.Process) history.Process { return p + "-b" }
 	tried := newTally(t, "two copies")
@@ -230,13 +231,14 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce lists the laws that are violated at a single event. Any history that contains this event and the other events
-// of the witness shows the violation. Other laws depend on what must happen within a certain time, or on how all values
+// atOnce lists the laws that are violated at a single event. Any history that contains this event and the witness's
+// other events shows the violation. Other laws depend on what must happen within a certain time, or on how all values
 // that were read can be explained.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// Later events do not undo a violation: if a prefix of a history violates a law, so does the whole history. Conversely,
-// a law that holds in the whole history is not violated in any prefix, though it may be undecided or unchecked there.
+// TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen checks that later events do not undo a violation: if a prefix of a
+// history violates a law, so does the whole history. Conversely, a law that holds in the whole history is not violated
+// in any prefix, though it may be undecided or unchecked there.
 func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 	tried := newTally(t, "cut off")
 	for _, s := range subjects(t) {

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestFaultsThatAStoryNamesAreNecessary runs the plan of each story again without the faults that the story's
-// explanation names. It counts two kinds of mistakes, unnecessary and missing faults, as Necessity defines them. It
-// tolerates one mistake of each kind in a hundred names. With FENCEPOST_FULL=1, it continues until a thousand names
-// have been tried.
+// TestFaultsThatAStoryNamesAreNecessary runs each story's plan again without the faults named in the story's
+// explanation. It counts two kinds of mistakes, unnecessary and missing faults, as defined by Necessity. It tolerates
+// one mistake of each kind in a hundred names. With FENCEPOST_FULL=1, it continues until a thousand names have been
+// tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := testkit.Size(20, 60, 1000), testkit.Size(10, 10, 500), testkit.Size(1, 1, 2)
 	wrongs := NewWrongs(t)

@@ -48,7 +48,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	}
 }
 
-// spelled returns all words that consist of the given letters, up to a maximum length.
+// spelled returns all words made up of the given letters, up to a maximum length.
 func spelled(letters string, most int) (words []string) {
 	if most == 0 {
 		return nil
@@ -71,7 +71,7 @@ func shortLived(d *locks.Definition) string {
 }
 
 // holdsUnder reports whether the format accepts the lock names. If it does, holdsUnder checks that every client that
-// requests the locks acquires all of them.
+// requests the locks gets all of them.
 func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	t.Helper()
 	text := fmt.Sprintf("name: names\nservers: {%s: 1}\nnetwork: {delay: 1ms}\nlimit: 60s\n"+
@@ -109,8 +109,8 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	return true
 }
 
-// A lock name is refused if the real servers refuse it or cannot distinguish it from another name in the scenario. Each
-// such name is reported at its position.
+// A lock name is refused if the real servers refuse it or cannot tell it apart from another name in the scenario. The
+// error gives the name's position.
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
 		{"zookeeper", "zookeeper", "[/a]",
@@ -148,7 +148,7 @@ func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 			t.Errorf("%s %s:\n%v, want\n%s", x.protocol, x.work, err, x.want)
 		}
 	}
-	// names in the override of a single client, and the lock's own name
+	// names in a single client's override, and the lock's own name
 	for text, want := range map[string]string{
 		"servers: {etcd: 1}\nlock: {protocol: etcd, name: a}\noverrides: {client-2: {work: {locks: " +
 			"[a/b]}}}\n": "f.yaml:4:",

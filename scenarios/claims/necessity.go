@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Necessity checks the faults that explanations name, by running the plans again without them.
+// Necessity checks the faults that explanations name by running the plans again without them.
 //
-// A fault is named in vain (unnecessarily) if the same law is violated for the same cause when the fault is left out.
-// The processes may be different ones. The law must also be violated when the faults that strike after the violation
-// are left out as well. A fault is not named in vain if it belongs to a minimal group of named faults without which the
-// law holds.
+// A fault is named in vain (unnecessarily) if the same law is violated for the same cause when the fault is left out,
+// possibly by other processes. The law must still be violated when the faults that strike after the violation are left
+// out as well. A fault is not named in vain if it belongs to a minimal group of named faults without which the law
+// holds.
 //
-// A fault is missing if the explanation names no fault, but the law holds without this fault. This must be the case
-// with the story's seed and with other seeds.
+// A fault is missing if the explanation names no fault, but the law holds without this one, both with the story's seed
+// and with other seeds.
 type Necessity struct {
 	Stories, Named int // number of stories, and number of named faults, that were tried
 
@@ -30,8 +30,8 @@ type Necessity struct {
 	again  *single.Trials // performs runs of the story's scenario
 }
 
-// NewNecessity returns a Necessity that adds false statements to wrongs. The kind of a statement begins with "in vain"
-// if it names a fault unnecessarily, and with "missing" if it fails to name a fault.
+// NewNecessity returns a Necessity that adds false statements to wrongs. A statement's kind begins with "in vain" if it
+// names a fault unnecessarily, and with "missing" if it fails to name one.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
 // Story checks the faults that a story's explanation names. It also adds trials to the story, as a report would.
@@ -73,10 +73,10 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials checks an explanation against the trials of its story, in which faults were left out of the run. The
-// explanation must not name a fault that its trial found unnecessary. If a trial found a single fault necessary, the
-// explanation must name some fault. If the law is violated without a necessary fault, the violation must have a
-// different cause.
+// trials checks an explanation against its story's trials, which are runs with some faults left out. The explanation
+// must not name a fault that its trial found unnecessary. If a trial found a single fault necessary, the explanation
+// must name some fault. If the law is violated even without a necessary fault, that violation must have a different
+// cause.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
@@ -108,17 +108,17 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// aloneSentence matches the sentence of an explanation that names a fault without which the violation does not occur.
+// aloneSentence matches the sentence in an explanation that names a fault without which the violation does not occur.
 var aloneSentence = regexp.MustCompile(`It does not happen without "([^"]*)"`)
 
-// repeated reports whether another fault of the plan looks the same as the ith fault in a history.
+// repeated reports whether another fault in the plan looks the same in a history as the ith fault.
 func (n *Necessity) repeated(s *Story, i int) bool {
 	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
 }
 
-// names returns the indices in the plan of each fault that an explanation names. It reports an error for a fault in the
-// text that the finding does not list, and for a listed fault that is not in the plan.
+// names returns the plan indices of each fault that an explanation names. It reports an error for a fault in the text
+// that the finding does not list, and for a listed fault that is not in the plan.
 func (n *Necessity) names(s *Story) [][]int {
 	named := single.NamedIn(s.Plan, s.History, &s.Finding)
 	rest := s.Explanation
@@ -141,8 +141,8 @@ func (n *Necessity) names(s *Story) [][]int {
 	return named
 }
 
-// longestFirst returns the indices of the faults in a certain order: if the line of one fault contains the line of
-// another, the former comes first.
+// longestFirst returns the faults' indices, ordered such that if one fault's line contains another's, the longer one
+// comes first.
 func longestFirst(faults []nemesis.Fault) []int {
 	places := make([]int, len(faults))
 	for i := range places {
@@ -154,11 +154,12 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// A missing fault must make a difference with other seeds too. otherSeeds is the number of other seeds that are tried.
+// A missing fault must make a difference with other seeds too. otherSeeds is the number of other seeds to try.
 // leastDifference is how many more runs must violate the law with the fault than without it.
 const otherSeeds, leastDifference = 10, 5
 
-// unnamed checks a story whose explanation names no fault. It looks for a fault that the explanation should have named.
+// unnamed checks a story whose explanation does not name a fault. It looks for one that the explanation should have
+// named.
 func (n *Necessity) unnamed(s *Story, later []int) {
 	broken := func(seed uint64, drop ...int) int {
 		if n.judgeWithout(s, seed, append(drop, later...)...).Outcome == checker.Violated {

@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestEveryNumberOfAStoryIsRight recomputes every number in an explanation from the history and with package slow: what
-// happened when and to whom, for how long, and in how many cases a law that holds was judged. A number that no entry of
-// clauses covers also counts as wrong, because nothing has recomputed it.
+// TestEveryNumberOfAStoryIsRight checks every number in an explanation by recomputing it from the history and with
+// package slow: what happened when and to whom, for how long, and in how many cases a law that holds was judged. A
+// number that no entry in clauses covers also counts as wrong, because it has not been recomputed.
 func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	rounds, nth := testkit.Size(1, 2, 20), testkit.Size(4, 2, 1)
 	w, numbers, runs, said := NewWrongs(t), 0, 0, map[string]int{}
@@ -58,7 +58,7 @@ type proof struct {
 	said     map[string]int // how often each clause occurred
 }
 
-// explained yields every finding of a verdict and, after each, the further breaches that the finding contains.
+// explained yields every finding of a verdict, each followed by its further breaches.
 func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	return func(yield func(checker.Finding) bool) {
 		for _, f := range v.Findings {
@@ -71,14 +71,14 @@ func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	}
 }
 
-// begin makes p check the finding f. literal is the verdict of package slow on the same run.
+// begin prepares p to check the finding f. literal is package slow's verdict on the same run.
 func (p *proof) begin(f checker.Finding, literal slow.Verdict) {
 	of := literal.Of(string(f.Law))
 	p.Finding, p.seen = f, of.Judged
 	p.read = of.Shown(p.History, slow.Reported{Cause: f.Cause.String(), Witness: f.Witness, At: f.At})
 }
 
-// wrong is a number in an explanation that is not correct.
+// wrong is an incorrect number in an explanation.
 type wrong struct{ kind, what string }
 
 // lease is a period in which a client was in its critical section and its lock was valid, as far as the client knew.
@@ -88,7 +88,8 @@ type lease struct {
 	from, to history.Time
 }
 
-// leases returns the leases of a section. A lease ends when the next one begins, or when the section calls release.
+// leases returns the leases of a section. A lease ends when the next one begins, or when release is called for the
+// section.
 func (p *proof) leases(s *Section) (all []lease) {
 	for _, at := range s.Grants {
 		g := p.History.Events[at].Grant
@@ -108,7 +109,7 @@ func (p *proof) leases(s *Section) (all []lease) {
 }
 
 // whole returns the beginning and the end of the unbroken period that contains the lease l. The period consists of l
-// and the adjoining leases of the same section.
+// and the adjacent leases of the same section.
 func (p *proof) whole(l lease) (from, to history.Time) {
 	all := p.leases(l.of)
 	from, to = l.from, l.to
@@ -125,10 +126,10 @@ func (p *proof) whole(l lease) (from, to history.Time) {
 	return from, to
 }
 
-// words replaces the placeholders in the pattern of a clause with regular expressions: NAMED with a process, WHO with a
-// process and, if stated, its attempt, LOCK with a lock or a value in quotes, TIME with an instant or a duration,
-// FAULTS with lines of faults in parentheses, and COUNT with a number. Each becomes one group of the regular
-// expression, except WHO, which becomes two.
+// words replaces the placeholders in a clause's pattern with regular expressions. NAMED matches a process, WHO a
+// process and, if stated, its attempt, LOCK a lock or a value in quotes, TIME an instant or a duration, FAULTS lines of
+// faults in parentheses, and COUNT a number. Each becomes one group of the regular expression, except WHO, which
+// becomes two.
 var words = strings.NewReplacer(
 	"WHO", `(NAME)(?: \(attempt ([^)]+)\))?`,
 	"NAMED", `(NAME)`,
@@ -137,15 +138,15 @@ var words = strings.NewReplacer(
 	"FAULTS", `(?: \(((?:«\d+»(?:; )?)+)\))?`,
 	"COUNT", `(\d+)`)
 
-// processes matches the names of processes. At the beginning of a sentence they may begin with a capital letter.
+// processes matches process names, which may be capitalized at the beginning of a sentence.
 const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|kubernetes|consul|sentinel)-\d+(?:-replica-\d+)?)`
 
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))
 }
 
-// clause is a phrase of an explanation that contains numbers. The function truth checks the groups of the phrase's
-// pattern. It returns "" if they are right, and otherwise a message with the correct values.
+// clause is a phrase with numbers in an explanation. truth checks the groups of the phrase's pattern. It returns "" if
+// they are right, and otherwise a message with the correct values.
 type clause struct {
 	text string
 	*regexp.Regexp
@@ -156,8 +157,8 @@ func says(text string, truth func(*proof, []string) string) clause {
 	return clause{text, pattern(text), truth}
 }
 
-// faultPlace matches the marker that stands for a fault in a text that the method marked returns. names matches these
-// markers and names that contain digits. number matches any number.
+// faultPlace matches the marker with which the marked method replaces a fault. names matches such markers, and names
+// that contain digits. number matches any number.
 var (
 	faultPlace = regexp.MustCompile(`«(\d+)»`)
 	names      = regexp.MustCompile(processes + `|"[^"]*"|attempt [^ ,;.)]+|«\d+»`)
@@ -192,7 +193,8 @@ func (p *proof) check() (numbers int, all []wrong) {
 	return len(number.FindAllString(names.ReplaceAllString(text, ""), -1)), all
 }
 
-// marked returns the explanation, with the text of each fault replaced by the index of the event at which it struck.
+// marked returns the explanation with each fault replaced by a marker that contains the index of the event at which it
+// struck.
 func (p *proof) marked() string {
 	text := p.Explanation
 	var struck []int
@@ -210,8 +212,8 @@ func (p *proof) marked() string {
 	return text
 }
 
-// TestAWrongNumberIsNoticed changes the last digit of every number in the explanations of some runs, except in
-// explanations that name faults. Each change must be noticed.
+// TestAWrongNumberIsNoticed checks that a wrong number in an explanation is noticed. It changes the last digit of every
+// number in the explanations of some runs, except in explanations that name faults.
 func TestAWrongNumberIsNoticed(t *testing.T) {
 	tried, missed, runs := 0, 0, 0
 	Runs(t, 1, func(r *Run) bool {

@@ -43,8 +43,8 @@ func newTally(t *testing.T, relation string) *tally {
 
 func (n *tally) done() { n.tried++ }
 
-// subjects returns the scenarios of the catalog and the locks of the corpus. If this is not a full test, it returns
-// only some of them, chosen by the name of the test.
+// subjects returns the scenarios in the catalog and the locks in the corpus. If this is not a full test, it returns
+// only some of them, chosen by the test's name.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
 	shares := testkit.Size(80, 10, 1)
@@ -81,7 +81,7 @@ func plansOf(t *testing.T, s *scenarios.Scenario, n int) []nemesis.Plan {
 
 // outcome is the result of a run.
 type outcome struct {
-	events  []string // all events except those of the nemesis, in order
+	events  []string // all events except nemesis events, in order
 	history *history.History
 	verdict checker.Verdict
 	limited bool
@@ -103,14 +103,14 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	return o
 }
 
-// isDeadline reports whether the value of a member ends with the member's expiry, as Unix time in milliseconds. It
-// assumes that a number above 1e12 (a time in 2001) is a Unix time, because no counter gets that high.
+// isDeadline reports whether a member's value ends with its expiry, as Unix time in milliseconds. It assumes that a
+// number above 1e12 (a time in 2001) is a Unix time, because no counter gets that high.
 func isDeadline(e *history.Event) bool {
 	millis, err := strconv.ParseInt(e.Value[strings.LastIndex(e.Value, " ")+1:], 10, 64)
 	return e.F == history.KeySet && e.Member != "" && err == nil && millis > 1e12
 }
 
-// line returns the contents of an event as text. It omits the index and absolute times.
+// line returns an event's contents as text, without the index and absolute times.
 func line(e *history.Event) string {
 	value := e.Value
 	if isDeadline(e) {
@@ -124,7 +124,7 @@ func line(e *history.Event) string {
 		e.Token, " ", value, " ", e.Of, " ", e.Member, " ", e.By, " ", e.Why, " ", e.Op, " ", e.Until, " ", grant)
 }
 
-// laws returns each law of a verdict with its outcome and, if causes is true, with its cause, as text.
+// laws returns each of a verdict's laws with its outcome and, if causes is true, its cause, as text.
 func laws(v checker.Verdict, causes bool) string {
 	var b strings.Builder
 	for _, f := range v.Findings {

@@ -7,7 +7,7 @@ import (
 )
 
 // Section is one hold of a lock as its client saw it, computed from the history independently of the checker. The
-// numeric fields are indices of events, or Open if there was no such event.
+// numeric fields are event indices, or Open if there was no such event.
 type Section struct {
 	Process history.Process
 	Lock    history.Lock
@@ -18,10 +18,10 @@ type Section struct {
 	Release int   // when the client called release
 }
 
-// Open is used instead of the index of an event that does not exist.
+// Open stands for the index of an event that does not exist.
 const Open = -1
 
-// Sections returns the sections of a history in the order in which they began.
+// Sections returns a history's sections in the order in which they began.
 func Sections(h *history.History) (all []*Section) {
 	of := func(e *history.Event) *Section {
 		for _, s := range slices.Backward(all) {
@@ -63,8 +63,8 @@ func Sections(h *history.History) (all []*Section) {
 	return all
 }
 
-// Overlaps returns the pairs of sections of one lock that overlap and are not both shared. They are ordered by the
-// beginning of the second section, and then by the beginning of the first.
+// Overlaps returns the pairs of sections that overlap, have the same lock and are not both shared. They are ordered by
+// the beginning of the second section, and then by the beginning of the first.
 func Overlaps(h *history.History) (pairs [][2]*Section) {
 	all := Sections(h)
 	for j, b := range all {
@@ -77,8 +77,8 @@ func Overlaps(h *history.History) (pairs [][2]*Section) {
 	return pairs
 }
 
-// Crowds returns a crowd for each section that began while all permits of its lock were in use. A crowd lists the
-// sections that used the permits, in the order in which they began, and then the new section.
+// Crowds returns a crowd for each section that began while all of its lock's permits were in use. A crowd lists the
+// sections that were using the permits, in the order in which they began, followed by the new section.
 func Crowds(h *history.History) (crowds [][]*Section) {
 	all := Sections(h)
 	for i, b := range all {

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// If no client of a run uses the resource, a fault on the resource or on a link to it changes no verdict. There is one
-// exception: the run lasts until the fault is over, so it may judge a law that was not judged before.
+// If no client in a run uses the resource, a fault on the resource or one of its links does not change any verdict.
+// There is one exception: the run lasts until the fault is over, so it may judge a law that was not judged before.
 func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	tried := newTally(t, "faults on what nobody uses")
 	for _, s := range subjects(t) {
@@ -39,8 +39,8 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// asSeenBy returns a copy of the second verdict. If a law holds in the second verdict but was not judged in the first,
-// the copy contains the finding of the first.
+// asSeenBy returns a copy of the later verdict. If a law holds in it but was not judged in the earlier one, the copy
+// contains the earlier finding.
 func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {
@@ -71,8 +71,7 @@ func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	}
 }
 
-// renamedCommand returns the plan with one command renamed in each fault that names it. The arguments from and to are
-// the old and the new name.
+// renamedCommand returns the plan with a command renamed in every fault that names it.
 func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {
@@ -83,7 +82,7 @@ func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	return p
 }
 
-// If different settings make the server behave the same, they give the same run.
+// If different settings make the server behave the same, they produce the same run.
 func TestSettingsThatSayTheSameGiveTheSameRun(t *testing.T) {
 	tried := newTally(t, "equal settings")
 	for _, s := range subjects(t) {

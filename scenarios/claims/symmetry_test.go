@@ -33,7 +33,7 @@ func (n naming) plan(p nemesis.Plan) nemesis.Plan {
 	return q
 }
 
-// shuffledNames returns a naming that permutes the names of the given processes at random.
+// shuffledNames returns a naming that randomly permutes the names of the given processes.
 func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 	n := naming{}
 	for i, j := range r.Perm(len(ids)) {
@@ -43,7 +43,7 @@ func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 }
 
 // beforeProbe returns the part of the history before the probe (history.Probe) began. The probe is left out because it
-// always has the settings of client-1. Values that clients draw at random (for keys, and for their work) are removed,
+// always has client-1's settings. Values that clients draw at random (for keys, and for their work) are removed,
 // because they depend on the clients' names.
 func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
 	t.Helper()
@@ -65,8 +65,8 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 }
 
 // symmetric runs scenarios with fixed delays and without random waits, and checks that renaming changes nothing else.
-// One random choice still depends on names: whether a client that continues after a pause first processes the answers
-// on a connection or its timers. Therefore the test accepts that a few runs differ after such a pause.
+// One random choice still depends on names: when a client continues after a pause, whether it processes the answers on
+// a connection or its timers first. Therefore the test accepts that a few runs differ after such a pause.
 func symmetric(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()
@@ -78,8 +78,8 @@ func symmetric(t *testing.T, relation string, few, many int,
 		}
 		if p := s.Clients[0].Lock.Protocol; p == locks.Semaphore || p == locks.ReadWrite || p == locks.Fair ||
 			p == locks.HashCounter {
-			// if several members expire together, their records are in the order of their random names; the records of
-			// a hash counter contain the random name of its field
+			// if several members expire together, their records are in the order of their random names; a hash
+			// counter's records contain the random name of its field
 			continue
 		}
 		for i, p := range plansOf(t, s, plans(few, many)) {
@@ -124,8 +124,8 @@ func clientContinued(events []history.Event) bool {
 	})
 }
 
-// firstDifference returns the index of the first difference between two histories, or -1. The lines of faults may
-// differ.
+// firstDifference returns the index of the first difference between two histories, or -1 if there is none. The fault
+// lines may differ.
 func firstDifference(a, b []history.Event) int {
 	for i := range a {
 		if i == len(b) || a[i].Process != b[i].Process ||
@@ -139,7 +139,7 @@ func firstDifference(a, b []history.Event) int {
 	return -1
 }
 
-// If the clients are permuted, the run is permuted in the same way.
+// TestPermutedClientsGiveThePermutedRun checks that if the clients are permuted, the run is permuted in the same way.
 func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted clients", 3, 100, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		starts := map[time.Duration]bool{}
@@ -162,7 +162,8 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	})
 }
 
-// The masters of Redlock are interchangeable if a client sends requests to them in the same order.
+// TestPermutedServersGiveThePermutedRun checks that Redlock masters are interchangeable if a client sends requests to
+// them in the same order.
 func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted servers", 6, 200, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		if (s.Servers.Backend != locks.OnRedis || s.Servers.N < 2) || s.Servers.Replicas > 0 {

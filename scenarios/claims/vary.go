@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// describing lists the settings of a scenario file that do not affect a run with a given plan.
+// describing lists the scenario file settings that do not affect a run with a given plan.
 var describing = []string{"faults", "mix", "expect", "promise"}
 
 // fixed lists the settings that a variation does not change. They determine how long a run lasts and what is required
@@ -21,7 +21,7 @@ var fixed = []string{"limit", "bound"}
 // mostVaried is the maximum number of settings that a variation changes.
 const mostVaried = 3
 
-// Variation returns s with one to three settings changed, for all clients or for one. A new value may be any value that
+// Variation returns s with one to three settings changed, for all clients or for one. A new value can be anything that
 // the format accepts. The result has no faults of its own. The same seed always gives the same variation.
 func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) {
 	dice := rand.New(rand.NewPCG(seed, 0x76617279))

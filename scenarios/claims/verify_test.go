@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// small returns scenarios that are small enough to try every placement of one fault. Their delays and waits are fixed,
-// because a verification covers no others. Some of the locks are not sound. The test skips a lock if a verification
-// finds a counterexample.
+// small returns scenarios that are small enough to try every placement of a single fault. Their delays and waits are
+// fixed, because a verification does not cover any others. Some of the locks are not sound. The test skips a lock if a
+// verification finds a counterexample.
 func small() (texts []string) {
 	const work = "network: {delay: 1ms}\nclients: 2\nlimit: 60s\n"
 	const single = "servers: {redis: 1, version: tair, persistence: {append-fsync: always}}\n" + work
@@ -42,7 +42,8 @@ func small() (texts []string) {
 	return texts
 }
 
-// If a verification finds that no placement of one fault violates a law, no random fault of the same kinds violates it.
+// TestWhatAVerificationPassesNoExplorationBreaks checks that if a verification finds that no placement of a single
+// fault violates a law, no random fault of the same kinds violates it either.
 func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 	tried := newTally(t, "verified, then explored")
 	passed := 0

@@ -17,7 +17,7 @@ import (
 
 // Walk draws random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
 // duration, rate and time independently of the others, and tries again if the scenario does not accept the result.
-// Unlike the searches, Walk ignores the scenario's mix, which says how often each kind of fault is drawn: every fault
+// Unlike the searches, Walk ignores the scenario's mix, which says how often each kind of fault is drawn: any fault
 // that the scenario accepts can occur. A Walk is not safe for concurrent use.
 type Walk struct {
 	scenario *scenarios.Scenario
@@ -30,7 +30,7 @@ type Walk struct {
 	dice     *rand.Rand
 }
 
-// fewest and most are the minimum and the maximum number of faults in a plan.
+// fewest and most are the minimum and maximum number of faults in a plan.
 const fewest, most = 2, 4
 
 // NewWalk returns a Walk that draws plans for s. It runs s once without faults.
@@ -59,8 +59,9 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	return o
 }
 
-// accepted returns the usage lines of those kinds of faults that the scenario accepts. They depend only on the names of
-// the scenario's processes. Walks with the same names share them, because finding them takes thousands of attempts.
+// accepted returns the usage lines for those kinds of faults that the scenario accepts. They depend only on the names
+// of the scenario's processes. Walks with the same names share them, because it takes thousands of attempts to find
+// them.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -96,11 +97,12 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is the maximum number of fault lines that are drawn until the scenario accepts one. It is large enough even for
-// a line with two names of which the scenario accepts only one random pair in twenty.
+// tries is the maximum number of fault lines to draw until the scenario accepts one. It is large enough even for a line
+// with two names of which the scenario accepts only one random pair in twenty.
 const tries = 300
 
-// fault draws a fault of the kind with the given usage line. It returns false if the scenario accepts no such fault.
+// fault draws a fault of the kind with the given usage line. It returns false if it does not find one that the scenario
+// accepts.
 func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	for range tries {
 		if f, err := nemesis.Parse(w.line(usage)); err == nil && nemesis.Validate(f, w.names) == nil {
@@ -159,7 +161,7 @@ func (w *Walk) line(usage string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), " ,", ",")
 }
 
-// trigger returns a random time, or a random step of a client's work that occurs in the run. Both are equally likely.
+// trigger returns a random time, or a random step in a client's work that occurs in the run. Both are equally likely.
 func (w *Walk) trigger() string {
 	if len(w.passed) > 0 && w.dice.IntN(2) == 0 {
 		return w.passed[w.dice.IntN(len(w.passed))]
@@ -167,15 +169,15 @@ func (w *Walk) trigger() string {
 	return "at " + nemesis.FormatDuration(time.Duration(w.dice.Int64N(int64(w.horizon)+1)).Round(time.Millisecond))
 }
 
-// length returns a random duration from 8 ms to twice the length of the run, uniformly distributed on a logarithmic
-// scale.
+// length returns a random duration from 8 ms to twice the length of the run. Durations are uniformly distributed on a
+// logarithmic scale.
 func (w *Walk) length() string {
 	d := time.Duration(w.doubling(int64(8*time.Millisecond), max(2*int64(w.horizon), int64(time.Second))))
 	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
 }
 
 // doubling returns a random number from least to most. It divides this range into subranges, each twice as long as the
-// one before, and chooses each of them with the same probability.
+// one before, which are all equally likely.
 func (w *Walk) doubling(least, most int64) int64 {
 	steps := 0
 	for n := least; n < most; n *= 2 {

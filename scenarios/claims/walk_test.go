@@ -53,7 +53,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 	t.Log(kinds, points)
 }
 
-// TestWhatIsKeptShowsTheRun parses the stored file of a run, and checks that it gives the same plan and the same run.
+// TestWhatIsKeptShowsTheRun parses a run's stored file, and checks that it gives the same plan and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
 	rounds, nth := testkit.Size(1, 2, 30), testkit.Size(12, 4, 1)
 	kept, seen := 0, 0

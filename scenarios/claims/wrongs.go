@@ -11,23 +11,23 @@ import (
 	"testing"
 )
 
-// Wrongs collects false statements, grouped by kind. At the end of the test it logs some cases of each kind. It also
-// writes a list of all cases to list.txt in the test's artifact directory, and a scenario file for each case. To keep
-// these files, use "go test -artifacts -outputdir DIR".
+// Wrongs collects false statements, grouped by kind. At the end of the test, it logs some cases of each kind. It also
+// writes a list of all cases to list.txt in the test's artifact directory, along with a scenario file for each case. To
+// keep these files, use "go test -artifacts -outputdir DIR".
 type Wrongs struct {
 	t      testing.TB
 	folder string
 	kinds  map[string][]string
 }
 
-// NewWrongs returns a Wrongs. At the end of test t, it reports the cases that it has collected.
+// NewWrongs returns a Wrongs, which reports the cases it has collected when test t ends.
 func NewWrongs(t testing.TB) *Wrongs {
 	w := &Wrongs{t, t.ArtifactDir(), map[string][]string{}}
 	t.Cleanup(w.report)
 	return w
 }
 
-// Add records a false statement in a story, and writes a file that reproduces the story.
+// Add records that a story's statement is false, and writes a file that reproduces the story.
 func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.t.Helper()
 	text, err := s.file()
@@ -50,7 +50,7 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// path returns a path for a file with the given name and text. If a file with this name but another text already
+// path returns a path for a file with the given name and text. If a file with this name but a different text already
 // exists, path adds a number to the name, because different scenarios may have the same name and seed.
 func (w *Wrongs) path(name, text string) string {
 	path := filepath.Join(w.folder, name+".yaml")
@@ -73,10 +73,10 @@ func (w *Wrongs) Count(prefix string) (n int) {
 	return n
 }
 
-// mostLogged is the maximum number of cases of each kind that are logged; list.txt has the complete list.
+// mostLogged is how many cases of each kind are logged at most; list.txt has the complete list.
 const mostLogged = 10
 
-// report logs the cases of each kind, the most frequent kind first, and writes list.txt.
+// report logs each kind's cases, starting with the most frequent kind, and writes list.txt.
 func (w *Wrongs) report() {
 	kinds := slices.SortedFunc(maps.Keys(w.kinds), func(a, b string) int {
 		return cmp.Or(len(w.kinds[b])-len(w.kinds[a]), cmp.Compare(a, b))

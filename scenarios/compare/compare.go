@@ -1,8 +1,8 @@
-// Package compare measures locks over many runs of scenarios that it generates. It compares all lock protocols under
-// the same work and the same faults, and it measures the probability that a Redlock loses mutual exclusion.
+// Package compare measures locks over many runs of generated scenarios. It compares all lock protocols under the same
+// workload and the same faults, and it measures the probability that a Redlock loses mutual exclusion.
 //
 // Goals: a reader who doubts a figure can run the scenario that produced it; the result does not depend on the number
-// of workers; the report says which runs were omitted because of an interruption, what was not run, and what differs
+// of workers; the report says which runs are missing because of an interruption, what was not run, and what differs
 // between seeds; every figure is shown even on a narrow terminal. Non-goals: saying which lock is best, and the speed
 // of real servers.
 package compare
@@ -43,7 +43,7 @@ const (
 	togetherCycles = 5  // number of cycles of each contending client
 )
 
-// model lists the assumptions on which the figures are based.
+// model lists the assumptions behind the figures.
 var model = []string{
 	"Each message travels " + delay +
 		", each way. A Redis server that fsyncs every second replies before the data is on disk; " +
@@ -63,7 +63,7 @@ var model = []string{
 		"Consul's client renews its session every 5 s.",
 }
 
-// Comparison contains the measurements of all lock protocols under the same work and the same faults.
+// Comparison contains the measurements for all lock protocols under the same workload and the same faults.
 type Comparison struct {
 	Seeds    int      // number of runs for each table cell, with seeds from 1
 	Delay    string   // delay of each message, in each direction
@@ -72,7 +72,7 @@ type Comparison struct {
 	Model    []string // assumptions on which the figures are based, one or two sentences each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx was done before all runs were. Locks that had not been timed by then are omitted.
+	// Interrupted is set if ctx was done before all runs were. Locks that hadn't been timed by then are omitted.
 	Interrupted bool
 }
 
@@ -86,8 +86,8 @@ type Lock struct {
 	Survival        []Survival // first every trouble without fencing, then every trouble with fencing
 }
 
-// Claim contains the figures for a lock in the table of youngju.dev (see STATEMENTS.md). It is empty if the lock is not
-// in that table. The table does not say under which conditions the figures were measured.
+// Claim contains a lock's figures from the youngju.dev table (see STATEMENTS.md). It is empty if the lock is not in
+// that table. The table does not say under which conditions the figures were measured.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{
@@ -111,11 +111,11 @@ func (s *Survival) survives() bool {
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
-// Written is a scenario's name and the text of its file. The file expects the outcome of each law that had the same
-// outcome for all seeds.
+// Written is a scenario's name and the text of its file. If a law had the same outcome for all seeds, the file expects
+// that outcome.
 type Written struct{ Name, Text string }
 
-// Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
+// Locks runs all scenarios in the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
 // measured so far. An error means that Fencepost itself failed.
 func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
@@ -146,7 +146,7 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// NewWorker returns a worker for the comparison, for use by Options.Hands. One job runs one scenario with all seeds.
+// NewWorker returns a comparison worker for Options.Hands. One job runs one scenario with all seeds.
 func NewWorker() campaign.Worker {
 	return campaign.NewWorker(func(_ string, spec func(any) error) (campaign.Jobs, error) {
 		var runs int
@@ -160,7 +160,7 @@ func NewWorker() campaign.Worker {
 	})
 }
 
-// everything returns the rows of the comparison, and the tasks that fill them.
+// everything returns the comparison's rows and the tasks that fill them.
 func everything(runs int) (rows []Lock, all []task) {
 	rows = make([]Lock, len(contenders))
 	for i := range contenders {
@@ -169,7 +169,7 @@ func everything(runs int) (rows []Lock, all []task) {
 	return rows, all
 }
 
-// Scenarios returns all scenarios of the comparison, without the outcomes that their files expect.
+// Scenarios returns all scenarios in the comparison, without the outcomes that their files expect.
 func Scenarios() (all []Written) {
 	rows, _ := everything(1)
 	for i := range rows {
@@ -204,7 +204,7 @@ type result struct {
 	Expect string        // what the scenario's file should expect, if it measures times
 }
 
-// fits reports whether a result from another process can be the result of this task.
+// fits reports whether a result from another process could be this task's result.
 func (t *task) fits(r *result, runs int) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	if t.timed {
@@ -251,7 +251,7 @@ func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 }
 
 // expectation returns the outcomes that a scenario file should expect: one for each law that had the same outcome in
-// all runs. If an outcome changes later, a run of the file no longer meets the expectation.
+// all runs. If an outcome changes later, running the file no longer meets the expectation.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
@@ -269,7 +269,7 @@ func expectation(laws campaign.Laws, runs int) string {
 }
 
 // time returns a task that times clients that do nothing but acquire and release one lock. If ctx is done before all
-// runs have ended, the task records no figures.
+// runs have ended, the task does not record any figures.
 func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	to.Scenario = scenario
@@ -287,8 +287,8 @@ func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	}}
 }
 
-// run runs the scenario with seeds from 1 on and passes each history to visit. A history is valid only until the next
-// run. run returns the number of runs that ended before ctx was done.
+// run runs the scenario with seeds starting at 1, and passes each history to visit. A history is valid only until the
+// next run. run returns how many runs ended before ctx was done.
 func (w Written) run(ctx context.Context, runs int, visit func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {

@@ -192,7 +192,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			switch {
 			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
 				continue
-			// The only replica has been promoted, so there is no replica left to acknowledge a WAIT 1.
+			// The only replica has been promoted, so no replica is left to acknowledge a WAIT 1.
 			case s.Trouble == "majority", row.Name == "wait", row.Name == "cluster-wait":
 				want = never
 			}
@@ -211,7 +211,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 }
 
 // TestEveryProtocolIsCompared checks that every protocol has a row, except setnx-expire and those whose keys never
-// expire. The clients of the other protocols check the validity of their lock, which is not possible without expiry.
+// expire. With the other protocols, clients check their lock's validity, which is not possible without expiry.
 func TestEveryProtocolIsCompared(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		compared := slices.ContainsFunc(contenders, func(c Contender) bool {
@@ -223,8 +223,8 @@ func TestEveryProtocolIsCompared(t *testing.T) {
 	}
 }
 
-// TestFsyncAlwaysCostsRedlockItsSpeed checks that acquiring a lock with Redlock takes longer if its servers fsync
-// before each answer: one fsync for each server.
+// TestFsyncAlwaysCostsRedlockItsSpeed checks that if Redlock's servers fsync before each answer, acquiring a lock takes
+// longer, by one fsync for each server.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {
@@ -268,7 +268,7 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// fewLocks leaves out all locks but two until the test ends.
+// fewLocks leaves out all but two locks until the test ends.
 func fewLocks(t *testing.T) {
 	t.Helper()
 	all := contenders
@@ -291,8 +291,8 @@ func TestAComparisonIsTheSameHoweverItIsDivided(t *testing.T) {
 	})
 }
 
-// A result is refused if it cannot be the result of the job: if it has figures instead of laws, laws instead of
-// figures, or too few runs.
+// A result is refused if it cannot be the job's result: if it has figures instead of laws, laws instead of figures, or
+// too few runs.
 func TestTheResultOfAnotherCellIsAnError(t *testing.T) {
 	fewLocks(t)
 	for _, text := range []string{

@@ -26,18 +26,18 @@ type Contender struct {
 	Paced   bool     // the protocol has its own retry intervals
 }
 
-// renewed is a setting that makes a Redis client renew its lock every third of its TTL, as etcd and ZooKeeper clients
+// renewed is a setting that makes a Redis client renew its lock every third of the TTL, as etcd and ZooKeeper clients
 // renew their sessions.
 const renewed = "extension: {}"
 
-// These are the servers of a Redlock with five masters, and those of a master with one replica.
+// The servers for a Redlock with five masters, and for a master with one replica.
 var (
 	two   = []string{"redis-4", "redis-5"}
 	three = []string{"redis-3", "redis-4", "redis-5"}
 	pair  = []string{"redis-1", "redis-1-replica-1"}
 )
 
-// cluster is the setting for a Redis Cluster of three masters. The key "lock" is in a slot of redis-2.
+// cluster is the setting for a Redis Cluster with three masters. The key "lock" is in one of redis-2's slots.
 const cluster = "redis: 3, replicas: 1, cluster: on"
 
 var (
@@ -131,7 +131,7 @@ var contenders = []Contender{
 		Tokens: true, Agreed: true},
 }
 
-// Add adds a contender, which becomes a row of the comparison.
+// Add adds a contender, which becomes a row in the comparison.
 func Add(c Contender) { contenders = append(contenders, c) }
 
 // numbered returns the names of n servers of the same kind.
@@ -143,12 +143,12 @@ func numbered(sort string, n int) []string {
 	return names
 }
 
-// Trouble is an adverse situation, caused by one or a few faults, to which the comparison exposes every lock.
+// Trouble is an adverse situation, caused by one or a few faults, that the comparison exposes every lock to.
 type Trouble struct {
 	Name  string // one word; the scenarios are named compare-LOCK-NAME
 	Title string // column heading
 	Text  string // what happens, one sentence
-	// Liveness is set if the trouble tests whether clients can still acquire the lock. Otherwise it tests whether the
+	// Liveness is set if the trouble tests whether clients can still acquire the lock. If not, it tests whether the
 	// data is safe.
 	Liveness bool
 }
@@ -201,7 +201,7 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 	return ""
 }
 
-// faults returns the lines of a scenario that cause the given trouble.
+// faults returns the scenario lines that cause the given trouble.
 func (c *Contender) faults(trouble string) []string {
 	switch trouble {
 	case "pause":
@@ -231,7 +231,7 @@ func (c *Contender) faults(trouble string) []string {
 	}
 }
 
-// gone returns faults that crash the given servers without a restart.
+// gone returns faults that crash the given servers for good.
 func gone(servers []string) []string {
 	var lines []string
 	for _, s := range servers {
@@ -251,8 +251,7 @@ func (c *Contender) behind() []string {
 	return lines
 }
 
-// outOfReach returns faults that cut the first clients off from the servers in CutOff. clients is the number of clients
-// to cut off.
+// outOfReach returns faults that cut the first clients, as many as clients says, off from the servers in CutOff.
 func (c *Contender) outOfReach(clients int, lasting string) []string {
 	var lines []string
 	for i := range clients {
@@ -265,7 +264,7 @@ func (c *Contender) outOfReach(clients int, lasting string) []string {
 }
 
 // survival returns the scenario that measures whether the lock survives the given trouble. When the trouble strikes,
-// one client is working on the data while it holds the lock, and another client is waiting for the lock.
+// one client is holding the lock and working on the data, and another is waiting for the lock.
 func (c *Contender) survival(t Trouble, fencing bool) Written {
 	servers, compute, state := c.Servers, "3s", "off"
 	switch {

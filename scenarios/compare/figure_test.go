@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// TestAFigureStandsInEveryForm checks that a figure that is added to the list is measured, and appears with its title
-// and explanation in the text, the page, the JSON and the schema.
+// TestAFigureStandsInEveryForm checks that a figure added to the list is measured, and appears with its title and
+// explanation in the text, the page, the JSON and the schema.
 func TestAFigureStandsInEveryForm(t *testing.T) {
 	before := figures
 	t.Cleanup(func() { figures = before })

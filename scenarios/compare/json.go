@@ -56,7 +56,7 @@ type timingJSON struct {
 	writtenJSON
 }
 
-// Keys returns the keys of the figures, for the schema.
+// Keys returns the keys for the figures, for use in the schema.
 func (timingJSON) Keys() (all []document.Key) {
 	for _, f := range figures {
 		all = append(all, document.Key{Name: f.key, Decimal: f.decimal, Doc: cmp.Or(f.tip, f.group.Tip)})
@@ -81,7 +81,7 @@ func (t timingJSON) MarshalJSON() ([]byte, error) {
 	return append(object, rest[1:]...), nil
 }
 
-// survivalJSON is the JSON form of a cell of the survival table. If the cell was not run, it contains only the fault
+// survivalJSON is the JSON form of a cell in the survival table. If the cell was not run, it contains only the fault
 // and the reason.
 type survivalJSON struct {
 	Fault    string                          `json:"fault"`
@@ -99,7 +99,7 @@ type writtenJSON struct {
 	File     string `json:"file"`   // the scenario's text
 }
 
-// data returns the JSON object of the report.
+// data returns the report's JSON object.
 func (r *Report) data() *compareJSON {
 	d := &compareJSON{Seeds: r.Seeds, Delay: r.Delay, Retry: r.Retry, Clients: r.Clients, Model: r.Model,
 		Faults: []troubleJSON{}, Interrupted: r.Interrupted, Locks: []comparedLockJSON{}}

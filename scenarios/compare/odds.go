@@ -15,8 +15,8 @@ import (
 
 // Odds is the probability that a Redlock loses mutual exclusion if each of its servers loses the lock with a given
 // probability. Measure measures it, and Formula calculates it. A server is either a master-replica pair, which may lose
-// the lock in a failover (a claim of Alibaba Cloud in STATEMENTS.md), or a server without persistence, which may lose
-// it in a restart.
+// the lock in a failover (Alibaba Cloud's claim in STATEMENTS.md), or a server without persistence, which may lose it
+// in a restart.
 type Odds struct {
 	Servers int     // N: number of servers, 1 to MaxOddsServers
 	Quorum  int     // q: number of servers that must grant the lock, 1 to N
@@ -39,8 +39,8 @@ const (
 const MaxOddsServers = 9
 
 // Formula returns the probability that the servers that never granted the lock and those that lost it form a second
-// quorum: P(Bin(h, k) >= q - (N - h)). Here, h of the N servers granted the lock, k is the probability that one of them
-// loses it, and q is the quorum.
+// quorum: P(Bin(h, k) >= q - (N - h)). Here, h of the N servers granted the lock, k is the probability that any one of
+// them loses it, and q is the quorum.
 func (o *Odds) Formula() float64 {
 	least := o.Quorum - (o.Servers - o.Held)
 	if least <= 0 {
@@ -61,7 +61,7 @@ func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers))
 // measured returns the fraction of runs in which mutual exclusion was lost.
 func (o *Odds) measured() float64 { return float64(o.Lost) / float64(o.Runs) }
 
-// interval returns the 99% confidence interval of the measured fraction (Wilson score interval).
+// interval returns the measured fraction's 99% confidence interval (Wilson score interval).
 func (o *Odds) interval() (low, high float64) {
 	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
 	n, p := float64(o.Runs), o.measured()
@@ -85,9 +85,9 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// Measure performs the given number of runs, with seeds from 0. In each run the first Held servers grant the lock to
-// client-1. Then all servers fail over or restart, and each loses the lock with the given probability. Then client-2
-// requests the lock. When ctx is done, Measure returns what it has measured so far.
+// Measure performs the given number of runs, with seeds starting at 0. In each run the first Held servers grant the
+// lock to client-1. Then all servers fail over or restart, and each loses the lock with the given probability. Then
+// client-2 requests the lock. When ctx is done, Measure returns what it has measured so far.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	return &o, err
 }
 
-// losses returns one fault for each server, which makes the server lose the lock.
+// losses returns one fault for each server, which makes that server lose the lock.
 func (o *Odds) losses() ([]nemesis.Fault, error) {
 	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
 	if o.By == ByRestart {
@@ -137,7 +137,7 @@ func (o *Odds) losses() ([]nemesis.Fault, error) {
 	return losses, nil
 }
 
-// plan returns a plan in which the servers that lose the lock are drawn at random.
+// plan returns a plan that makes randomly drawn servers lose the lock.
 func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) nemesis.Plan {
 	plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
 	draw := sim.NewStream(seed, "losses")
@@ -150,7 +150,7 @@ func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) 
 }
 
 // oddsScenario returns the scenario for the runs. client-2 begins after all failovers. If it began earlier, it might
-// get the lock from a master that is deposed afterward, and this grant would block its own next attempt.
+// get the lock from a master that is later deposed, and this grant would block its own next attempt.
 func oddsScenario(o *Odds) string {
 	replicas := 1
 	if o.By == ByRestart {

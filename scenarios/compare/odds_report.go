@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// OddsReport is a report on the probability that Redlock loses mutual exclusion, as measured and as computed by the
+// OddsReport is a report on the probability that Redlock loses mutual exclusion, both measured and computed with the
 // formula.
 type OddsReport struct {
 	Asked       Odds
@@ -17,8 +17,8 @@ type OddsReport struct {
 	Repeat      string  // command that repeats the measurement
 }
 
-// Standing returns Failed if the formula's value lies outside the interval of the measured fraction in some row.
-// Otherwise it returns Passed, or Undecided if the measurement was interrupted.
+// Standing returns Failed if, in some row, the formula's value lies outside the measured fraction's interval. Otherwise
+// it returns Passed, or Undecided if the measurement was interrupted.
 func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
@@ -88,7 +88,7 @@ type oddJSON struct {
 	Agrees   bool    `json:"agrees"`
 }
 
-// data returns the JSON object of the report.
+// data returns the report as a JSON object.
 func (o *OddsReport) data() *oddsJSON {
 	d := &oddsJSON{Odds: []oddJSON{}, Interrupted: o.Interrupted}
 	for _, r := range o.Rows {

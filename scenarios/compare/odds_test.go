@@ -22,8 +22,8 @@ func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
 	}
 }
 
-// TestFormulaIsTheSumOverAllLosses compares the formula with the sum of the probabilities of all sets of servers whose
-// loss of the lock makes a second quorum possible.
+// TestFormulaIsTheSumOverAllLosses compares the formula with the sum of the probabilities of all sets of servers that,
+// if they lose the lock, make a second quorum possible.
 func TestFormulaIsTheSumOverAllLosses(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		for quorum := 1; quorum <= n; quorum++ {

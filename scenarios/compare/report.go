@@ -11,7 +11,7 @@ import (
 // Report is the report of a comparison.
 type Report struct {
 	*Comparison
-	Files  string // folder with the scenario of each cell; empty if the scenarios were not requested
+	Files  string // folder with each cell's scenario; empty if the scenarios were not requested
 	Repeat string // command that repeats the comparison
 }
 
@@ -43,7 +43,7 @@ func (r *Report) Document() *document.Document {
 	}
 }
 
-// signs explains the marks that the report uses.
+// signs explains the marks used in the report.
 var signs = document.Facts{
 	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some runs; " +
 		"never broken, but undecided or unchecked in some runs; not tried"},
@@ -53,7 +53,7 @@ var signs = document.Facts{
 		"A lock without this row gives no tokens"},
 }
 
-// repeatCommand says how to repeat the runs of a table cell.
+// repeatCommand says how to repeat a table cell's runs.
 func (r *Report) repeatCommand() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {
@@ -62,7 +62,7 @@ func (r *Report) repeatCommand() string {
 	return r.Files + " holds the scenario of each cell, which expects the outcome shown here. " + call + " repeats it"
 }
 
-// suite returns a test case for each cell of the survival table. A comparison does not judge anything, so no case
+// suite returns a test case for each cell in the survival table. A comparison does not judge anything, so no case
 // passes or fails.
 func (r *Report) suite() document.Suite {
 	s := document.Suite{Name: "compare", Repeat: r.Repeat, Cases: document.InterruptedCases("compare", r.Interrupted)}

@@ -139,8 +139,8 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 
 var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open))?" title="(.*?)\n(.*?): (.*?)">(.)</td>`)
 
-// TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law of each cell must have a
-// mark in the column with its name, and the mark's text must name the law. Only the mark of resource-safety, which
+// TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law in each cell must have a
+// mark in the column with its name, and the mark's text must name the law. Only the mark for resource-safety, which
 // decides survival, has a color: that of its outcome.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
@@ -194,7 +194,7 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 }
 
 // TestEveryFigureIsShownInItsColumn checks figures that are measured both for one client and for several. Each must
-// appear in two columns. If a column compares the locks with bars, there must be a bar below the figure.
+// appear in two columns. If a column compares the locks using bars, there must be a bar below the figure.
 func TestEveryFigureIsShownInItsColumn(t *testing.T) {
 	r := threeLocks()
 	for i := range r.Locks {

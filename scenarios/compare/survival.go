@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// comparedLaws are the laws that have a column for every trouble (see Trouble). The first law decides whether a lock
+// comparedLaws are the laws with a column for every trouble (see Trouble). The first law decides whether a lock
 // survives.
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
 	checker.DeadlockFreedom}
 
-// survivalTable returns a table with a row for each lock, and a further row for a lock that was run with fencing.
+// survivalTable returns a table with a row for each lock, and another row for a lock that was run with fencing.
 func (r *Report) survivalTable() document.Table {
 	t := document.Table{Heading: "lock"}
 	for _, trouble := range r.Troubles {
@@ -35,8 +35,8 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks returns a mark for each combination of a trouble and a law. For a trouble under which the lock was not run,
-// there is a single mark instead. Only the law that decides survival has a colored mark.
+// marks returns a mark for each combination of trouble and law. If the lock was not run under a trouble, that trouble
+// has a single mark instead. Only the law that decides survival has a colored mark.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// figure is one measurement of acquiring and releasing a lock. The columns of the table, their explanations, the JSON
-// and its schema are all generated from the list of figures.
+// figure is one measurement of acquiring and releasing a lock. The table's columns, their explanations, the JSON and
+// its schema are all generated from the list of figures.
 type figure struct {
 	key     string // JSON key, which includes the unit
 	decimal bool   // the JSON number may have a fraction
@@ -46,7 +46,7 @@ var figures = []figure{
 		tip: "requests that the client sends to the lock servers for each lock, from acquire to release"},
 }
 
-// These are groups of adjacent columns in the table.
+// Groups of adjacent columns in the table.
 var (
 	acquiring = document.Group{Title: "acquire, in ms",
 		Tip: "how long one client waits for a lock that nobody else wants"}
@@ -59,7 +59,7 @@ var (
 // milliseconds formats a time in nanoseconds as milliseconds.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
-// Timing contains the figures of one scenario, measured in simulated time over all acquires of all runs.
+// Timing contains a scenario's figures, measured in simulated time over all acquires in all runs.
 type Timing struct {
 	Scenario Written
 	values   []float64 // one value for each element of figures; nil if nothing was measured
@@ -73,8 +73,7 @@ type column struct {
 	size func(*Lock) float64 // length of the bar
 }
 
-// columns returns the columns for the measured figures, and the columns for the figures in the article of youngju.dev
-// (see Claim).
+// columns returns the columns for the measured figures, and those for the figures in youngju.dev's article (see Claim).
 func columns() (all []column) {
 	for i, f := range figures {
 		add := func(title string, of func(*Lock) *Timing) {
@@ -98,7 +97,7 @@ func columns() (all []column) {
 	return all
 }
 
-// timingTable returns a table with a row for each lock.
+// timingTable returns a table with one row per lock.
 func (r *Report) timingTable() document.Table {
 	t := document.Table{Heading: "lock"}
 	for i := range r.Locks {
@@ -132,7 +131,7 @@ type stopwatch struct {
 	median, asks bounds // ranges of two metrics over the runs
 }
 
-// bounds are the minimum and the maximum of the values seen.
+// bounds are the minimum and maximum values seen.
 type bounds struct {
 	least, most float64
 	seen        bool
@@ -178,8 +177,8 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation returns what a scenario file should expect: the observed ranges of the metrics of single runs. If the
-// metrics change later, a run of the file no longer meets its expectation.
+// expectation returns what a scenario file should expect: the observed ranges of single runs' metrics. If the metrics
+// change later, a run of the file no longer meets its expectation.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -188,7 +187,7 @@ func (s *stopwatch) expectation() string {
 		nanos(s.median.least), nanos(s.median.most), count(s.asks.least), count(s.asks.most))
 }
 
-// values computes the figures, in their order.
+// values computes all figures in order.
 func (s *stopwatch) values() (all []float64) {
 	for _, f := range figures {
 		all = append(all, f.measure(s))

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// BenchmarkAimedRun measures the processor time needed to draw, execute and judge a run, with the default mix and with
-// a mix that does not aim faults at events. It switches between the two every 64 seeds, and uses all sound locks and
-// some scenarios of the catalog.
+// BenchmarkAimedRun measures the processor time it takes to draw, execute and judge a run, with the default mix and
+// with a mix that does not aim faults at events. It switches between the two every 64 seeds, and uses all sound locks
+// and some of the catalog's scenarios.
 func BenchmarkAimedRun(b *testing.B) {
 	var pairs [][2]*searched
 	add := func(open func(string) (*scenarios.Scenario, error), names ...string) {
@@ -52,10 +52,10 @@ func BenchmarkAimedRun(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "aimed/unaimed")
 }
 
-// BenchmarkGuided measures the benefit of guided plans. For each mutant that does not run on Kubernetes, it counts the
-// runs until the mutant is caught, with half of the plans guided ("guided: 50%" in the mix) and with none. Each count
-// is the total of eight searches with different seeds. If both counts exceed 8 * 512, the benchmark also compares the
-// processor time per run. Run it with -benchtime 1x, because it takes seven minutes of processor time.
+// BenchmarkGuided measures the benefit of guided plans. For each mutant that does not run on Kubernetes, it counts how
+// many runs it takes to catch the mutant, with half of the plans guided ("guided: 50%" in the mix) and with none. Each
+// count is the total of eight searches with different seeds. If both counts exceed 8 * 512, the benchmark also compares
+// the processor time per run. Run it with -benchtime 1x, because it takes seven minutes of processor time.
 func BenchmarkGuided(b *testing.B) {
 	runs, long, took := [2]int{}, [2]int{}, [2]time.Duration{}
 	slower, faster, highest := 0, 0, 0.0
@@ -123,7 +123,7 @@ func newSearched(b *testing.B, s *scenarios.Scenario) *searched {
 	return &searched{plans: plans, runner: scenarios.NewRunner(s)}
 }
 
-// run executes and judges runs, and returns the processor time that this took.
+// run executes and judges runs, and returns how much processor time this took.
 func (s *searched) run(b *testing.B, first uint64, seeds int) time.Duration {
 	start := processor.Time()
 	for n := range seeds {

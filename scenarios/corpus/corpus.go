@@ -1,11 +1,11 @@
 // Package corpus contains locks that are sound under stated assumptions, and mutants of them. A mutant is a copy of a
-// sound lock with one defect, such as a bug that a released library had, or a wrong setting. The corpus tests Fencepost
-// itself: a search that cannot find these defects cannot be trusted to find others.
+// sound lock with one defect, such as a bug that a released library once had, or a wrong setting. The corpus tests
+// Fencepost itself: a search that cannot find these defects cannot be trusted to find others.
 //
 // Goals: every lock says what it promises, and which faults it excludes and why; a mutant is its lock with one or two
-// edits, runs under the same faults and makes the same promises; every known defect of a real library has a mutant; the
+// edits, runs under the same faults and makes the same promises; every known defect in a real library has a mutant; the
 // results do not depend on which process performs the runs. Non-goals: how plans are run and searched
-// (scenarios/search); demonstrations of known failures (the catalog of package scenarios).
+// (scenarios/search); demonstrations of known failures (package scenarios' catalog).
 package corpus
 
 import (
@@ -23,8 +23,8 @@ import (
 //go:embed locks/*.yaml
 var files embed.FS
 
-// Names returns the names of the sound locks: first those that use a single Redis server, then those that use Redlock,
-// replicated Redis, etcd, ZooKeeper, Kubernetes and Consul.
+// Names returns the names of the sound locks: first those on a single Redis server, then those on Redlock, replicated
+// Redis, etcd, ZooKeeper, Kubernetes and Consul.
 func Names() []string { return slices.Clone(names) }
 
 var names = []string{
@@ -93,7 +93,7 @@ func (m *Mutant) Text() ([]byte, error) {
 	return []byte(d.String()), nil
 }
 
-// scenario returns the mutant as a scenario, with the faults and the promises of its lock.
+// scenario returns the mutant as a scenario, with its lock's faults and promises.
 func (m *Mutant) scenario() (*scenarios.Scenario, error) {
 	text, err := m.Text()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// knownDefects lists reports about defects of real lock libraries.
+// knownDefects lists reports of defects in real lock libraries.
 var knownDefects = []string{
 	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296",
 	"redlock-rb 36",
@@ -33,8 +33,8 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 	}
 }
 
-// wrongSettings lists settings of the scenario format that make a sound lock unsound. A mutant with a different
-// protocol may also have to remove settings that the protocol does not accept.
+// wrongSettings lists settings that make a sound lock unsound. A mutant with a different protocol may also have to
+// remove settings that the protocol does not accept.
 var wrongSettings = []string{
 	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
 	"lock.release=nothing",
@@ -66,7 +66,7 @@ func TestEveryWrongSettingHasItsMutant(t *testing.T) {
 	}
 }
 
-// A mutant has the same faults and the same promises as its lock. It differs only in its edits.
+// A mutant has the same faults and promises as its lock. It differs only in its edits.
 func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range corpus.Mutants() {
@@ -196,7 +196,7 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 	}
 }
 
-// An edit that changes nothing, or that removes something that does not exist, is an error.
+// An edit that does not change anything, or that removes something that does not exist, is an error.
 func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 	for want, e := range map[string]corpus.Edit{
 		"changes nothing":              {Path: "lock.release", Value: "script"},

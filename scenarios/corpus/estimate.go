@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// estimate contains the totals of several searches for a mutant. They serve to estimate the mean number of runs until
-// the mutant is caught.
+// estimate contains the totals of several searches for a mutant. They are used to estimate the mean number of runs it
+// takes to catch the mutant.
 type estimate struct {
 	Searches int
 	Caught   int // number of searches that caught the mutant; the others reached their limit
@@ -31,27 +31,27 @@ func estimated(list []*search.FirstViolation) (e estimate) {
 	return e
 }
 
-// average returns the maximum likelihood estimate of the mean number of runs until a catch. It returns +Inf if no
-// search caught the mutant.
+// average returns the maximum likelihood estimate of the mean number of runs it takes to catch the mutant. It returns
+// +Inf if no search caught it.
 func (e estimate) average() float64 { return float64(e.Runs) / float64(e.Caught) }
 
-// tail is the probability that the true mean is below the interval. The probability that it is above the interval is
-// the same.
+// tail is the probability that the true mean is below the interval. It is equally likely to be above the interval.
 const tail = 0.05
 
-// bounds returns the 90% confidence interval of the mean number of runs, rounded outward to whole runs. high is
+// bounds returns the 90% confidence interval for the mean number of runs, rounded outward to whole runs. high is
 // infinite if no search caught the mutant.
 //
 // If a run catches the mutant with probability p, the mean is 1/p. If all d searches end with a catch, their total
 // number of runs has a negative binomial distribution: the total is at most n if and only if n runs include at least d
-// catches. Therefore the bounds of p are the exact ones for inverse sampling (Lui, Confidence limits for the population
-// prevalence rate based on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound of
-// p, n runs include at least d catches with probability tail. At the upper bound, n-1 runs include fewer than d catches
-// with probability tail. If a search reached its limit, the last run is not a catch. Then the upper bound of p is that
-// of Clopper and Pearson (Biometrika 26, 1934): n runs include at most d catches with probability tail.
+// catches. Therefore the bounds for p are the exact ones for inverse sampling (Lui, Confidence limits for the
+// population prevalence rate based on the negative binomial distribution, Statistics in Medicine 14, 1995). At the
+// lower bound for p, n runs include at least d catches with probability tail. At the upper bound, n-1 runs include
+// fewer than d catches with probability tail. If a search reached its limit, the last run is not a catch. Then the
+// upper bound for p is that of Clopper and Pearson (Biometrika 26, 1934): n runs include at most d catches with
+// probability tail.
 //
-// The runs are not completely independent: plans whose faults strike at events of the same fault-free run share the
-// seed of that run.
+// The runs are not completely independent: plans whose faults strike at events of the same fault-free run share that
+// run's seed.
 func (e estimate) bounds() (low, high float64) {
 	if e.Runs == 0 {
 		return 1, math.Inf(1)
@@ -85,8 +85,8 @@ func chanceOf(runs, catches int, probability float64) float64 {
 	return high
 }
 
-// atMost returns the probability of at most the given number of catches in the given number of runs, if each run
-// catches the mutant with probability p.
+// atMost returns the probability that the given number of runs contains at most the given number of catches, if each
+// run catches the mutant with probability p.
 func atMost(runs, catches int, p float64) float64 {
 	if catches >= runs {
 		return 1

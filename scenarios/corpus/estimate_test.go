@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestTheIntervalCoversTheMean checks the confidence interval of an estimate. It must contain the true mean in at least
-// 90% of the cases, whether or not some searches reach their limit. It must also be narrow enough to be useful.
+// TestTheIntervalCoversTheMean checks an estimate's confidence interval. It must contain the true mean in at least 90%
+// of the cases, whether or not some searches reach their limit. It must also be narrow enough to be useful.
 func TestTheIntervalCoversTheMean(t *testing.T) {
 	const (
 		cases, starts = 500, 8

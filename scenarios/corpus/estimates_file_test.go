@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// estimates are the options of the searches whose results are in ESTIMATES.md.
+// estimates are the options for the searches with results in ESTIMATES.md.
 var estimates = Options{Seeds: 20_000, Starts: 8, Unaimed: true}
 
 const (
@@ -22,10 +22,10 @@ const (
 )
 
 // TestTheEstimatesAreThoseOfTheReport checks that the table in ESTIMATES.md has a row for each mutant, with the numbers
-// in the report. It repeats the measurements of some mutants that need only a few runs, and the results must agree with
-// the table. A full test repeats those of all mutants that are caught within 100 runs. With FENCEPOST_ESTIMATES=1, the
-// test repeats all measurements, which takes 15 minutes of processor time, and with -update, it also rewrites the
-// table.
+// in the report. It repeats the measurements for some mutants that need only a few runs, and the results must agree
+// with the table. A full test repeats those for all mutants that are caught within 100 runs. With
+// FENCEPOST_ESTIMATES=1, the test repeats all measurements, which takes 15 minutes of processor time, and with -update,
+// it also rewrites the table.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(estimatesFile)
@@ -82,16 +82,16 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
 // telling reports whether a few searches for a row's mutant are enough to show whether the search has become worse. For
-// this, the mutant must be caught within a few runs, and more runs must be needed without aimed faults (faults that
-// strike at an event of a fault-free run).
+// this, it must take only a few runs to catch the mutant, and more without aimed faults (faults that strike at an event
+// in a fault-free run).
 func telling(row string) bool {
 	is := interval.FindAllString(row, 2)
 	return len(is) == 2 && ends(is[0])[1] <= 30 && ends(is[0])[1] < ends(is[1])[0]
 }
 
 // near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. Changes to
-// faults, to servers, or to the way in which faults are drawn alter the numbers slightly, by chance. If the search gets
-// worse, they change much more.
+// faults, to servers, or to how faults are drawn alter the numbers slightly, by chance. If the search gets worse, they
+// change much more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)
 	if len(as) != len(bs) {
@@ -106,7 +106,7 @@ func near(a, b string) bool {
 	return true
 }
 
-// ends returns the lower and the upper bound of an interval.
+// ends returns an interval's lower and upper bounds.
 func ends(interval string) (n [2]int) {
 	low, high, _ := strings.Cut(strings.ReplaceAll(interval, ",", ""), "–")
 	n[0], _ = strconv.Atoi(low)

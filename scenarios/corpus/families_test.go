@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// families maps names to groups of kinds of faults that break locks in similar ways.
+// families maps names to groups of fault kinds that break locks in similar ways.
 var families = map[string][]nemesis.Kind{
 	"pauses":    {nemesis.Pause},
 	"network":   {nemesis.Cut, nemesis.DelayLink, nemesis.DelayMessage, nemesis.Break},
@@ -25,7 +25,7 @@ var families = map[string][]nemesis.Kind{
 	"clocks":    {nemesis.Jump, nemesis.Drift},
 }
 
-// TestSoundLocksKeepTheirPromisesUnderEachFamily checks that a sound lock keeps its promises if only faults of one
+// TestSoundLocksKeepTheirPromisesUnderEachFamily checks that a sound lock keeps its promises if only faults from one
 // family strike. A lock that uses Redis must keep its promises even if servers stay down forever, although it may
 // exclude such faults.
 //

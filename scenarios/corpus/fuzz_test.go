@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// FuzzSoundLocks lets the coverage-guided engine of go test -fuzz choose a sound lock, a seed and the faults. Each
-// decision that the mix leaves open uses eight bytes of the input, so a small change of the input makes a small change
-// of the plan. The engine keeps inputs that reach new code and varies them further.
+// FuzzSoundLocks lets go test -fuzz's coverage-guided engine choose a sound lock, a seed and the faults. Each decision
+// that the mix leaves open uses eight bytes of the input, so a small change to the input makes a small change to the
+// plan. The engine keeps inputs that reach new code and varies them further.
 //
 //	go test ./scenarios/corpus -run xxx -fuzz FuzzSoundLocks -fuzztime 10m -fuzzminimizetime 1x
 //
-// The flag -fuzzminimizetime 1x is necessary. By default, the engine spends up to a minute on shortening each input
-// that reaches new code, byte by byte, and manages about 47 executions in five minutes. With the flag, it manages 2,857
-// per minute on two cores.
+// The -fuzzminimizetime 1x flag is necessary. By default, the engine spends up to a minute shortening each input that
+// reaches new code, byte by byte, and manages about 47 executions in five minutes. With the flag, it manages 2,857 per
+// minute on two cores.
 func FuzzSoundLocks(f *testing.F) {
 	var locks []*scenarios.Scenario
 	for i, name := range Names() {
@@ -56,8 +56,8 @@ func FuzzSoundLocks(f *testing.F) {
 	})
 }
 
-// TestBytesDrawPlans checks that the bytes of the fuzzing engine affect every part of a plan. Different bytes must give
-// different plans, and all kinds of faults in the mix must occur.
+// TestBytesDrawPlans checks that the bytes from the fuzzing engine affect every part of a plan. Different bytes must
+// give different plans, and all kinds of faults in the mix must occur.
 func TestBytesDrawPlans(t *testing.T) {
 	s, err := Lock("redlock")
 	if err != nil {

@@ -12,7 +12,7 @@ var Described = []document.Described{
 	{Commands: []string{"corpus"}, Object: corpusJSON{}, Is: "sound locks and broken variants of them"},
 }
 
-// corpusJSON contains no times, so identical runs give identical bytes.
+// corpusJSON does not contain times of day or durations, so identical runs produce identical bytes.
 type corpusJSON struct {
 	document.Head
 	First      uint64          `json:"first_seed"`
@@ -45,7 +45,7 @@ type mutantJSON struct {
 	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"estimate from equally many searches with purely random faults"`
 }
 
-// estimateJSON is an estimate of the mean number of runs until a mutant is caught.
+// estimateJSON is an estimate of the mean number of runs it takes to catch a mutant.
 type estimateJSON struct {
 	Searches int      `json:"searches"`
 	Caught   int      `json:"caught" doc:"searches that caught the mutant; the others ended at their limit"`
@@ -95,13 +95,13 @@ func rareOf(r *Rare) rareJSON {
 	return d
 }
 
-// searchJSON is the result for a mutant whose searches all completed.
+// searchJSON is the result for a mutant if all searches were completed.
 type searchJSON struct {
 	Caught bool `json:"caught"`
 	Runs   int  `json:"runs" doc:"runs until it was caught, averaged over all searches"`
 }
 
-// breakJSON describes the promise that a mutant broke when it was caught.
+// breakJSON is the broken promise that caught a mutant.
 type breakJSON struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`
@@ -123,7 +123,7 @@ type promiseJSON struct {
 	Repeat string      `json:"repeat" doc:"a command that reproduces it"`
 }
 
-// data returns the JSON object of the report.
+// data returns the report's JSON object.
 func (c *Corpus) data() *corpusJSON {
 	list := c.caught()
 	d := &corpusJSON{First: c.First, Seeds: c.Seeds, Starts: c.Starts, Mutants: []mutantJSON{},

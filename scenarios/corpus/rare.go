@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Rare explains why a mutant is seldom caught: it lists the faults that are needed in the first plan that caught the
+// Rare explains why a mutant is seldom caught: it lists which faults were needed in the first plan that caught the
 // mutant, and says how rarely such faults are drawn.
 type Rare struct {
 	Mutant string
@@ -32,7 +32,7 @@ type Rare struct {
 type Struck struct {
 	Fault nemesis.Fault
 	// Places counts the trials in which the fault struck at another time. These times are spread evenly over the run. A
-	// fault of one message strikes other messages instead, spread evenly over the fault-free run.
+	// fault that affects one message strikes other messages instead, spread evenly over the fault-free run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
@@ -47,7 +47,7 @@ const (
 	tries      = 200  // maximum number of replacements of each kind
 )
 
-// explain finds out why the mutants that take the most runs to catch are seldom caught.
+// explain finds out what makes the mutants that take the most runs to catch so hard to catch.
 func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {
@@ -66,7 +66,7 @@ func (c *Corpus) explain(ctx context.Context) error {
 	return nil
 }
 
-// rarity finds out which faults a mutant needs to break the promise that was broken in the search.
+// rarity finds out which faults a mutant needs to break the promise that it broke in the search.
 func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rare, err error) {
 	s, err := m.scenario()
 	if err != nil {
@@ -109,7 +109,7 @@ type striker struct {
 }
 
 // breaks reports whether a run of the plan violates the same law for the same cause as in the search. It returns false
-// if the mix excludes a fault of the plan.
+// if the mix excludes one of the plan's faults.
 func (t *striker) breaks(p nemesis.Plan) bool {
 	names := t.scenario.Targets()
 	excluded := func(f nemesis.Fault) bool {
@@ -129,7 +129,7 @@ func (t *striker) breaks(p nemesis.Plan) bool {
 	return f.By(t.cause) != nil
 }
 
-// replace runs the plan with other faults in place of its ith fault, and counts the runs in which the promise is still
+// replace runs the plan with other faults instead of its ith fault, and counts the runs in which the promise is still
 // broken.
 func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck, err error) {
 	s.Fault = p.Faults[i]
@@ -151,7 +151,7 @@ func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck
 // ofMessage reports whether a fault strikes one particular message.
 func ofMessage(f nemesis.Fault) bool { return !f.Kind.Has(nemesis.FieldTrigger) }
 
-// try runs the plan with each of the given faults in place of its ith fault.
+// try runs the plan with each of the given faults instead of its ith fault.
 func (t *striker) try(p nemesis.Plan, i int, faults []nemesis.Fault) (tried Tries) {
 	for _, f := range faults {
 		p.Faults = slices.Clone(p.Faults)
@@ -189,7 +189,7 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 	return all, nil
 }
 
-// messages returns copies of the fault, each of which strikes a different request or answer of the fault-free run. If
+// messages returns copies of the fault, each of which strikes a different request or answer in the fault-free run. If
 // there are too many messages, it uses a limited number of them, spread evenly.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)

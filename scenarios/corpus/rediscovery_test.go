@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// stated is a violation that a scenario of the catalog expects.
+// stated is a violation that one of the catalog's scenarios expects.
 type stated struct {
 	scenario string
 	law      checker.Law
@@ -47,23 +47,22 @@ const (
 	rediscoveryEnd    = "<!-- rediscovery: end -->"
 	rediscoveryStarts = 8
 	rediscoveryLimit  = 2000
-	// rediscoveryFirst is the first of the start seeds, which are a million apart.
+	// rediscoveryFirst is the first start seed. The others follow a million apart.
 	rediscoveryFirst = 910_000_000
 )
 
-// alsoTuned lists further scenarios that were used to tune the search, because it took too long to find their
-// violations.
+// alsoTuned lists more scenarios that were used to tune the search, because it took too long to find their violations.
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
-// tuned reports whether a scenario was used to tune the search. About half of the scenarios, chosen by a hash of the
-// name, were used, and also those in alsoTuned.
+// tuned reports whether a scenario was used to tune the search. About half of the scenarios were used, chosen by a hash
+// of the name, along with those in alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
 	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
 }
 
 // rediscover searches a scenario without its own faults, from each start seed, until all violations that the scenario
-// expects have occurred. The result contains one search for each pair of a violation and a start seed.
+// expects have occurred. The result contains one search for each combination of violation and start seed.
 func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [][]*search.FirstViolation, err error) {
 	all := statedBy(s)
 	found = make([][]*search.FirstViolation, len(all))
@@ -106,7 +105,7 @@ func (s stated) cells() string {
 	return fmt.Sprintf("| %s | %s | %s | ", s.scenario, s.law, cause)
 }
 
-// rediscoveryRow returns a row of the table in REDISCOVERY.md.
+// rediscoveryRow returns a row for the table in REDISCOVERY.md.
 func rediscoveryRow(s stated, e estimate) string {
 	on := ""
 	if tuned(s.scenario) {
@@ -117,9 +116,9 @@ func rediscoveryRow(s stated, e estimate) string {
 
 // TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
 // the catalog expects. A row contains the number of runs until the default search, without the scenario's own faults,
-// finds the violation with its law and its cause. The test repeats the searches for some violations that need few runs,
-// and the results must agree with the table. With FENCEPOST_FULL=1, it repeats all searches, which takes half an hour
-// of processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
+// finds the violation with its law and cause. The test repeats the searches for some violations that need few runs, and
+// the results must agree with the table. With FENCEPOST_FULL=1, it repeats all searches, which takes half an hour of
+// processor time. FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	file, err := os.ReadFile(rediscoveryFile)
@@ -221,7 +220,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String returns the summary as a sentence. The argument group names the violations that the summary is about.
+// String returns the summary as a sentence. group names the violations that the summary is about.
 func (s *summary) String(group string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, group, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

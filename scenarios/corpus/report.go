@@ -1,7 +1,7 @@
 package corpus
 
 // This file builds the report on a run of the corpus. A search that was not run never counts as a pass. Identical runs
-// give identical JSON, because the JSON contains no times measured on the host.
+// produce identical JSON, because the JSON does not contain any times measured on the host.
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Corpus is the result of a run of the corpus: which mutants were caught, and whether the sound locks kept their
+// Corpus is the result of running the corpus: which mutants were caught, and whether the sound locks kept their
 // promises.
 type Corpus struct {
 	First       uint64 // the first seed for each mutant and each lock
@@ -34,7 +34,7 @@ type Corpus struct {
 	Repeat      string       // command that repeats everything
 }
 
-// MutantResult is a mutant with the result of its searches.
+// MutantResult is a mutant with the results of its searches.
 type MutantResult struct {
 	Mutant
 	Searches []*search.FirstViolation // one for each start seed; nil if it was not run
@@ -44,15 +44,15 @@ type MutantResult struct {
 	File     string                   // path of the mutant's scenario file
 }
 
-// searched reports whether all searches of the mutant completed.
+// searched reports whether all of the mutant's searches completed.
 func (m MutantResult) searched() bool {
 	return len(m.Searches) > 0 && estimated(m.Searches).Searches == len(m.Searches) &&
 		estimated(m.Unaimed).Searches == len(m.Unaimed)
 }
 
-// runs returns the number of runs per catch: the total number of runs of the mutant's searches, divided by the number
-// of searches that caught it. It ignores the searches whose faults are drawn entirely at random. If no search caught
-// the mutant, the result is the total.
+// runs returns the number of runs per catch: the total number of runs in the mutant's searches, divided by the number
+// of searches that caught it. It ignores searches in which all faults are drawn at random. If no search caught the
+// mutant, it returns the total.
 func (m MutantResult) runs() int {
 	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
@@ -87,7 +87,7 @@ type LockResult struct {
 	Repeat string // command that explores the lock, without its option for the seeds
 }
 
-// open returns the reasons why it is undecided whether the lock keeps its promises, or nil if that is decided.
+// open returns the reasons why it is undecided whether the lock keeps its promises, or nil if it is decided.
 func (l *LockResult) open() []string {
 	_, open := l.Standing(l.Lock)
 	return open
@@ -103,13 +103,13 @@ func (l *LockResult) broken() (all []campaign.Finding) {
 	return all
 }
 
-// repeat returns a command that shows the broken promise.
+// repeat returns a command that reproduces the broken promise.
 func (l *LockResult) repeat(f campaign.Finding) string {
 	return fmt.Sprintf("%s --seed %d --seeds 1", l.Repeat, f.First)
 }
 
-// Standing returns the overall result. It is Failed if a mutant was not caught or a promise was broken. Otherwise it is
-// Undecided if something was not run or not decided.
+// Standing returns the overall result. It is Failed if a mutant was not caught or a promise was broken. Otherwise, it
+// is Undecided if something was not run or not decided.
 func (c *Corpus) Standing() document.Result {
 	escaped, missing, open := false, len(c.Mutants)+len(c.Sound) == 0, false
 	for i := range c.Mutants {
@@ -134,7 +134,7 @@ func (c *Corpus) promiseBroken() bool {
 	return slices.ContainsFunc(c.Sound, func(l LockResult) bool { return len(l.broken()) > 0 })
 }
 
-// soundRuns returns the total number of runs of all sound locks.
+// soundRuns returns the total number of runs for all sound locks.
 func (c *Corpus) soundRuns() int {
 	n := 0
 	for i := range c.Sound {
@@ -143,7 +143,7 @@ func (c *Corpus) soundRuns() int {
 	return n
 }
 
-// caught returns the mutants that were caught, ordered by how many runs it took to catch them.
+// caught returns the mutants that were caught, sorted by how many runs it took to catch them.
 func (c *Corpus) caught() []MutantResult {
 	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m MutantResult) bool { return !m.caught() })
 	slices.SortStableFunc(list, func(a, b MutantResult) int { return a.runs() - b.runs() })
@@ -159,7 +159,7 @@ func median[T cmp.Ordered](list []MutantResult, get func(MutantResult) T) T {
 	return checker.NearestRank(all, 50)
 }
 
-// Document returns the report: a table of the mutants, grouped by their locks, and a table of the sound locks.
+// Document returns the report: a table of the mutants, grouped by lock, and a table of the sound locks.
 func (c *Corpus) Document() *document.Document {
 	result := c.Standing()
 	d := &document.Document{
@@ -181,7 +181,7 @@ func (c *Corpus) Document() *document.Document {
 	return d
 }
 
-// size describes the number of searches and of runs.
+// size says how many searches and runs there were.
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))
@@ -241,7 +241,7 @@ func (c *Corpus) columns() []document.Column {
 	return append(all, document.Column{Title: "seconds"}, document.Column{Title: "found", Words: true})
 }
 
-// numbers returns the cells of a mutant's row that show how many runs it takes to catch the mutant.
+// numbers returns the cells in a mutant's row that show how many runs it takes to catch the mutant.
 func (c *Corpus) numbers(m *MutantResult) []string {
 	all := []string{text.Grouped(m.runs())}
 	e, u := estimated(m.Searches), estimated(m.Unaimed)
@@ -262,8 +262,8 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the total number of runs of all searches with the total of the same searches with faults drawn
-// entirely at random.
+// totals compares the total number of runs in all searches with the total for the same searches with all faults drawn
+// at random.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""
@@ -318,8 +318,8 @@ func (c *Corpus) caughtFacts() document.Facts {
 	return f
 }
 
-// sound returns the table of the sound locks, followed by commands that repeat the broken promises. If no promise was
-// broken, the table is followed by an upper bound on the probability that a run breaks one.
+// sound returns the table of sound locks, followed by commands that reproduce the broken promises or, if no promise was
+// broken, by an upper bound on the probability that a run breaks one.
 func (c *Corpus) sound() []document.Block {
 	t := document.Table{Heading: "sound lock", Columns: []document.Column{{Title: "runs"},
 		{Title: "promises", Words: true}}}

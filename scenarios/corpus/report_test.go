@@ -23,8 +23,8 @@ func searched(name string, runs int, caught bool) MutantResult {
 			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}}
 }
 
-// soundLock returns the result of a sound lock after a number of runs. In each run a fault struck while the lock was in
-// use.
+// soundLock returns the result of exploring a sound lock with a number of runs. In each run, a fault struck while the
+// lock was in use.
 func soundLock(runs int, broken ...campaign.Finding) LockResult {
 	e := &search.Result{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole,
 		Ran: search.Ranges{{First: 1, Last: uint64(runs)}}},

@@ -21,9 +21,9 @@ type Options struct {
 	Unaimed bool   // repeat the searches without faults that are aimed at events
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
 	// Crew performs the runs. Its Hands are workers created by NewWorker. It reports how many searches have ended, and
-	// how many runs of the sound locks.
+	// how many of the sound locks' runs.
 	campaign.Crew `json:"-"`
-	// Now is the host's clock. It is used to measure how long the searches of a mutant take. If it is nil, nothing is
+	// Now is the host's clock. It is used to measure how long a mutant's searches take. If it is nil, nothing is
 	// measured.
 	Now func() time.Time `json:"-"`
 }
@@ -31,8 +31,8 @@ type Options struct {
 // seedDistance is the minimum distance between the start seeds of a mutant's searches.
 const seedDistance = 1_000_000
 
-// start returns the first seed of a search, given the number of the search, counted from 0. The searches of a mutant
-// have no seeds in common.
+// start returns a search's first seed, given the search's number, counted from 0. A mutant's searches have no seeds in
+// common.
 func (o *Options) start(number int) uint64 {
 	return o.First + uint64(number)*uint64(seedDistance*((o.Seeds-1)/seedDistance+1))
 }
@@ -46,13 +46,13 @@ func (o *Options) Last() (seed uint64, ok bool) {
 }
 
 // place identifies one search: the mutant, the index of the start seed, and whether the faults are drawn entirely at
-// random, without aiming any at events of a fault-free run.
+// random, without aiming any at events in a fault-free run.
 type place struct {
 	mutant, number int
 	unaimed        bool
 }
 
-// searches returns the number of searches. The searches of all mutants from the first start seed come first, then all
+// searches returns the number of searches. First come all mutants' searches from the first start seed, then all
 // searches from the second start seed, and so on. The searches without aimed faults (faults that strike at an event of
 // the fault-free run) come last.
 func (o *Options) searches() int {
@@ -71,8 +71,8 @@ func (o *Options) place(i int) place {
 	return place{i % len(mutants), n % o.Starts, n >= o.Starts}
 }
 
-// Run searches for a violation by each mutant, and explores the sound locks. All sound locks get an equal share of the
-// Options.Sound runs. The result contains no file names and no commands. Apart from timings, it does not depend on
+// Run searches for a violation by each mutant, and explores the sound locks. Each sound lock gets an equal share of the
+// Options.Sound runs. The result does not contain any file names or commands. Apart from timings, it does not depend on
 // which process performed the runs.
 func Run(ctx context.Context, o Options) (*Corpus, error) {
 	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) (*Corpus, error) {
 	return c, nil
 }
 
-// outcome is the result of one search.
+// outcome is one search's result.
 type outcome struct {
 	Search search.FirstViolation `json:"search"`
 	Took   time.Duration         `json:"took"`
@@ -128,7 +128,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of the search that the given place identifies.
+// take stores the result of the search at the given place.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	if s.lost != "" {
@@ -150,11 +150,11 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the name of the stage that performs the searches for mutants. The stages of each sound lock's
-// exploration come after it.
+// mutantsStage is the name of the stage that performs the mutant searches. The stages that explore the sound locks come
+// after it.
 const mutantsStage = "mutants"
 
-// searchAll performs the searches for mutants.
+// searchAll performs the mutant searches.
 func (c *Corpus) searchAll(ctx context.Context, o *Options) error {
 	w := campaign.Work[outcome]{Name: mutantsStage, Size: o.searches(), AnyOrder: true,
 		Lost: func(why string) outcome { return outcome{lost: why} },
@@ -196,8 +196,8 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// ofLock implements campaign.Hands for the exploration of one sound lock. It passes each stage on to the campaign.Hands
-// that it contains.
+// ofLock implements campaign.Hands for exploring one sound lock. It passes each stage on to its embedded
+// campaign.Hands.
 type ofLock struct {
 	hands campaign.Hands
 	name  string
@@ -205,13 +205,14 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do appends the name of the lock to the stage's name and passes the stage on.
+// Do appends the lock's name to the stage's name and passes the stage on.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
 }
 
-// do carries out a stage with the given campaign.Hands. It returns no error if the stage stopped because ctx is done.
+// do carries out a stage with the given campaign.Hands. It does not return an error if the stage stopped because ctx is
+// done.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
@@ -220,7 +221,7 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 	return err
 }
 
-// NewWorker returns a worker for parts of the corpus with the given options. It measures times with o.Now.
+// NewWorker returns a worker for parts of the corpus with the given options. It measures time with o.Now.
 func NewWorker(o Options) campaign.Worker {
 	open := func(string, func(any) error) (campaign.Jobs, error) {
 		return campaign.Jobs{Size: o.searches(), Do: func(ctx context.Context, i int) (any, error) {
@@ -236,7 +237,7 @@ type worker struct {
 	locks   map[string]*search.Worker
 }
 
-// Make performs the jobs of a stage whose positions are first to first+size-1.
+// Make performs a stage's jobs at positions first to first+size-1.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants.Make(ctx, s, first, size)
@@ -250,7 +251,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return explorer.Make(ctx, s, first, size)
 }
 
-// explorer returns the worker for the exploration of a sound lock.
+// explorer returns the worker that explores a sound lock.
 func (w *worker) explorer(lock string) (*search.Worker, error) {
 	if known := w.locks[lock]; known != nil {
 		return known, nil

@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// fewOptions are the options for a short run of the corpus.
+// fewOptions are the options for a short corpus run.
 var fewOptions = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
-// someMutants leaves out most mutants until the test ends. In a full test, it leaves out none.
+// someMutants leaves out most mutants until the test ends. In a full test, it does not leave out any.
 func someMutants(t *testing.T) {
 	t.Helper()
 	all := mutants
@@ -69,7 +69,7 @@ func ran(t *testing.T, o Options) *Corpus {
 	return c
 }
 
-// equal compares two results. It ignores their times.
+// equal compares two results, ignoring their times.
 func equal(t *testing.T, what string, got, want *Corpus) {
 	t.Helper()
 	for _, c := range []*Corpus{got, want} {
@@ -95,7 +95,8 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 	}
 }
 
-// The result is the same for any number of workers, in this process or in other processes.
+// TestTheCorpusIsTheSameWhoeverRunsIt checks that the result is the same for any number of workers, in this process or
+// in others.
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	someMutants(t)
@@ -132,8 +133,8 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	}
 }
 
-// If the search for a mutant was lost, the mutant counts as neither caught nor escaped, and the report says that the
-// search was lost.
+// TestWhatIsLostOfTheCorpusIsSaid checks that a mutant whose search was lost counts as neither caught nor escaped, and
+// that the report says that the search was lost.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	someMutants(t)
@@ -165,7 +166,8 @@ func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	}
 }
 
-// If other processes are interrupted, their results so far are kept, and there is no error.
+// TestAnInterruptionOfOthersLeavesWhatTheyMade checks that if other processes are interrupted, their results so far are
+// kept, and there is no error.
 func TestAnInterruptionOfOthersLeavesWhatTheyMade(t *testing.T) {
 	someMutants(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -221,12 +223,13 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 	}
 }
 
-// nothing is a campaign.Hands that does nothing and reports no error.
+// nothing is a campaign.Hands that does nothing and does not report an error.
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
 
-// Each search for each mutant is performed exactly once, and the searches for a mutant have no seeds in common.
+// TestSearchesOfAMutantShareNoSeed checks that each search for each mutant is performed exactly once, and that a
+// mutant's searches have no seeds in common.
 func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
 	for _, o := range []Options{{Seeds: 20_000, Starts: 8, Unaimed: true}, {First: 7, Seeds: 1, Starts: 1},
 		{Seeds: seedDistance, Starts: 3}, {Seeds: seedDistance + 1, Starts: 3}} {

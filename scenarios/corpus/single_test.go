@@ -11,10 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// TestEverySingleFaultFindsMutants checks that a verification with all single faults of one run catches mutants,
-// including some that random faults catch only in one of thousands of runs. It logs the number of runs. It performs up
-// to a thousand runs per mutant. With FENCEPOST_MUTANTS=1 it performs up to six thousand, which takes eight minutes of
-// processor time.
+// TestEverySingleFaultFindsMutants checks that verifying all single faults in one run catches mutants, including some
+// that random faults catch only once in thousands of runs. It logs the number of runs, which is at most a thousand per
+// mutant. With FENCEPOST_MUTANTS=1 it is at most six thousand, which takes eight minutes of processor time.
 func TestEverySingleFaultFindsMutants(t *testing.T) {
 	names := []string{"plain-del", "renewed-no-fence", "no-persistence"}[:testkit.Size(1, 3, 3)]
 	caught, budget := 0, 1000

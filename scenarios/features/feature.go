@@ -1,16 +1,17 @@
 // Package features summarizes a run as a small set of things that happened to its locks. For example: an attempt was
 // abandoned and its key removed; a request took effect after its attempt was abandoned; a key disappeared while its
-// holder relied on it. A feature that did not occur in any run was not tested.
+// holder was relying on it. A feature that did not occur in any run was not tested.
 //
 // Goals: features are derived only from the history, so they are the same for Redis, etcd, ZooKeeper and third-party
-// libraries; each can be printed in plain English; deriving them takes little time compared to the run. Non-goals:
-// judging. The violation of a law is not a feature.
+// libraries; each can be printed in plain English; deriving them takes little time compared to the run.
+//
+// Non-goals: judging. A law violation is not a feature.
 package features
 
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// The features below concern an attempt, from its first request to its grant. Their names call an attempt a try.
+// The features below are about an attempt, from its first request to its grant. Their names call an attempt a try.
 const (
 	tryLost Feature = iota
 	keyTakenBack
@@ -72,7 +73,7 @@ const (
 	accessAfterSection
 	accessDuringSection
 
-	// The features below concern how a client stops holding a lock, and what remains after that.
+	// The features below are about how a client stops holding a lock, and what remains after that.
 	releasedAfterValidity
 	releasedWithoutKey
 	releasedDuringSection
@@ -87,7 +88,7 @@ const (
 	crashedAsking
 	crashedReleasing
 
-	// The features below concern servers.
+	// The features below are about servers.
 	takenOverHeld
 	takenOverAsked
 	copiedTooLate

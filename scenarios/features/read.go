@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Reader finds the features of one run after another. The zero Reader is ready to use.
+// Reader finds the features of runs, one run at a time. The zero Reader is ready to use.
 type Reader struct {
 	met    set
 	header *history.Header
@@ -50,7 +50,7 @@ type try struct {
 	until   history.Time // end of the attempt's validity
 }
 
-// key is a key of a lock on one server, or one member of a key that several attempts can hold at once.
+// key is a lock's key on one server, or one member of a key that several attempts can hold at once.
 type key struct {
 	server history.Process
 	member string
@@ -59,11 +59,11 @@ type key struct {
 	until  history.Time
 }
 
-// closely lists intervals, in ns. It is a feature of a run that one event follows another within such an interval. Each
-// interval has a feature of its own.
+// closely lists intervals, in ns. If one event follows another within such an interval, that is a feature of the run.
+// Each interval has its own feature.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds a feature if the given delay is within one of the intervals in closely. It uses the shortest such
+// follows adds a feature if the given delay is within one of the intervals in closely, using the shortest such
 // interval. e is the feature for the first interval in closely, e+1 the feature for the second, and so on.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
@@ -77,8 +77,8 @@ func (r *Reader) follows(after history.Time, e Feature) {
 	}
 }
 
-// Read returns the features of a run in ascending order. The slice is valid until the next call. The first event of the
-// probe (history.Probe) and everything after it are ignored, because no other client is active by then.
+// Read returns a run's features in ascending order. The slice is valid until the next call. The probe's first event
+// (history.Probe) and everything after it are ignored, because no other client is active by then.
 func (r *Reader) Read(h *history.History) []Feature {
 	r.met.reset()
 	r.header = &h.Header
@@ -159,9 +159,8 @@ func (r *Reader) happensIf(happens bool, e Feature) {
 	}
 }
 
-// try returns the index of the attempt with the given name. If the name is empty, the attempt has the name of the
-// process. If the attempt is new, try adds it, and marks earlier attempts of the process as abandoned, unless they were
-// granted.
+// try returns the index of the attempt with the given name. If the name is empty, the process's name is used. If the
+// attempt is new, try adds it, and marks the process's earlier attempts as abandoned, unless they were granted.
 func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	if name == "" {
 		name = history.Attempt(by)
@@ -177,7 +176,7 @@ func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	return len(l.tries) - 1
 }
 
-// giveUp marks the attempts of a process as abandoned, except those that were granted.
+// giveUp marks a process's attempts as abandoned, except those that were granted.
 func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {
@@ -187,8 +186,7 @@ func (r *Reader) giveUp(l *lock, p history.Process) {
 	}
 }
 
-// key returns the key that a record refers to. For a replicated service such as etcd, the copies on all members are one
-// key.
+// key returns the key that a record refers to. For a replicated service such as etcd, all members' copies are one key.
 func (r *Reader) key(l *lock, e *history.Event) *key {
 	server := e.Process
 	if r.header.OneService() {
@@ -207,8 +205,8 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// otherKey reports whether a key of another attempt exists. If k is not nil, it looks only for keys other than k, on
-// other servers. It ignores keys with members, which several attempts can hold at once.
+// otherKey reports whether there is a key that belongs to another attempt. If k is not nil, it looks only for keys
+// other than k, on other servers. It ignores keys with members, which several attempts can hold at once.
 func (l *lock) otherKey(of int, k *key) bool {
 	for i := range l.keys {
 		if o := &l.keys[i]; o != k && o.stands && o.of != of && o.member == "" {
@@ -218,7 +216,7 @@ func (l *lock) otherKey(of int, k *key) bool {
 	return false
 }
 
-// validity returns the latest end of the validity of any attempt. It returns 0 if no attempt has a validity.
+// validity returns the latest time at which any attempt's validity ends. It returns 0 if no attempt has a validity.
 func (l *lock) validity() (latest history.Time) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.until != history.Never {
@@ -228,7 +226,7 @@ func (l *lock) validity() (latest history.Time) {
 	return latest
 }
 
-// leave ends the section of an attempt.
+// leave ends an attempt's section.
 func (l *lock) leave(t *try, at history.Time, to phase) {
 	if t.phase == holding {
 		l.inside, l.left = l.inside-1, at

@@ -31,7 +31,7 @@ type Group struct {
 	First    uint64 // lowest seed among these runs
 }
 
-// Digests returns the number of distinct runs.
+// Digests returns how many distinct runs there were.
 func (c *Campaign) Digests() int { return len(c.digests) }
 
 // Add counts the run with the given seed. The seed must not have been counted before.
@@ -65,7 +65,7 @@ func (c *Campaign) undecided(first uint64, n int) {
 	c.Undecided += n
 }
 
-// Merge adds the counts of another campaign, whose seeds must be different.
+// Merge adds the counts of another campaign, which must have different seeds.
 func (c *Campaign) Merge(other *Campaign) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
@@ -102,7 +102,7 @@ func (c *Campaign) sort() {
 	})
 }
 
-// tallies is the JSON form of a campaign.
+// tallies is a campaign's JSON form.
 type tallies struct {
 	Seeds          int      `json:"seeds"`
 	AsExpected     int      `json:"as_expected"`
@@ -113,7 +113,7 @@ type tallies struct {
 	Digests        []string `json:"digests"` // in ascending order
 }
 
-// MarshalJSON encodes the campaign, with everything that Merge needs.
+// MarshalJSON encodes the campaign, including everything that Merge needs.
 func (c *Campaign) MarshalJSON() ([]byte, error) {
 	t := tallies{c.Seeds, c.AsExpected, c.Otherwise, c.Undecided, c.FirstUndecided, c.Groups, nil}
 	for _, d := range slices.Sorted(maps.Keys(c.digests)) {
@@ -122,7 +122,7 @@ func (c *Campaign) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// UnmarshalJSON decodes a campaign that MarshalJSON has encoded.
+// UnmarshalJSON decodes a campaign encoded by MarshalJSON.
 func (c *Campaign) UnmarshalJSON(b []byte) error {
 	var t tallies
 	if err := json.Unmarshal(b, &t); err != nil {

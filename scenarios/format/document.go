@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Document is the text of a scenario as a tree that can be edited. Keys can be set and removed, and the whole document
-// can be printed again. Values keep the form in which they were written, but comments are lost. The scenario need not
-// be valid: scenarios.Parse checks it.
+// Document is a scenario's text as an editable tree. Keys can be set and removed, and the whole document can be printed
+// again. Values stay as they were written, but comments are lost. The scenario need not be valid: scenarios.Parse
+// checks it.
 type Document struct{ root tree }
 
 // tree is a scalar, a mapping or a list.
@@ -36,8 +36,8 @@ type entry struct {
 	value tree
 }
 
-// ParseDocument parses text that consists of plain YAML mappings, lists and scalars. Errors refer to the text as path,
-// and are of type *Error.
+// ParseDocument parses text made up of plain YAML mappings, lists and scalars. Errors refer to the text as path, and
+// are of type *Error.
 func ParseDocument(path string, text []byte) (*Document, error) {
 	r, body, err := Read(path, text)
 	if err != nil {
@@ -100,7 +100,8 @@ func (d *Document) Get(path string) (string, bool) {
 	return t.scalar, true
 }
 
-// Keys returns the keys of the mapping at a path, or nil if there is no mapping. The empty path is the whole document.
+// Keys returns the keys of the mapping at a path, or nil if there is no mapping. The empty path stands for the whole
+// document.
 func (d *Document) Keys(path string) []string {
 	var keys []string
 	t := &d.root
@@ -149,8 +150,8 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path. It creates the mappings on the path that do not exist yet. If there is a scalar on the
-// path, such as none, a mapping may replace it. List entries on the path must exist.
+// Set writes a scalar at a path, and creates any missing mappings on the way. If there is a scalar on the path, such as
+// none, a mapping may replace it. List entries on the path must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
 // SetList writes a list of scalars at a path, in the same way as Set.
@@ -178,7 +179,7 @@ func (d *Document) put(path string, value tree) {
 	*t = value
 }
 
-// Remove removes a key or a list entry. It also removes mappings that become empty.
+// Remove removes a key or a list entry, along with any mappings that become empty.
 func (d *Document) Remove(path string) { d.root.remove(strings.Split(path, ".")) }
 
 func (t *tree) remove(path []string) {
@@ -197,7 +198,7 @@ func (t *tree) remove(path []string) {
 	}
 }
 
-// Rename renames the last key of a path.
+// Rename renames the last key in a path.
 func (d *Document) Rename(path, name string) {
 	keys := strings.Split(path, ".")
 	last := len(keys) - 1
@@ -294,7 +295,7 @@ func (t *tree) flow() string {
 }
 
 // Quoted returns a scalar as YAML text. It adds quotes if YAML would otherwise read the scalar as something else.
-// inside says whether the text will be between { } or [ ]. Quoted prefers single quotes, which need no escapes.
+// inside says whether the text will be between { } or [ ]. Quoted prefers single quotes, which don't need escapes.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&

@@ -9,7 +9,7 @@ import (
 // MaxFile is the maximum size of a scenario file, in bytes.
 const MaxFile = 1 << 20
 
-// maxProblems is the maximum number of problems that Error lists.
+// maxProblems is how many problems Error lists at most.
 const maxProblems = 10
 
 // Problem is one error in a scenario file.
@@ -33,12 +33,12 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s (did you mean %q?)", place, p.Message, p.Nearest)
 }
 
-// Error lists the problems of a scenario file.
+// Error lists the problems in a scenario file.
 type Error struct {
 	Problems []Problem // at least one, ordered by their places in the file
 }
 
-// Error returns the first ten problems, one per line, and the number of further problems.
+// Error returns the first ten problems, one per line, and says how many more there are.
 func (e *Error) Error() string {
 	var lines []string
 	for _, p := range e.Problems[:min(len(e.Problems), maxProblems)] {
@@ -66,7 +66,7 @@ type Place struct{ Line, Column int }
 // Right returns the position n characters to the right.
 func (a Place) Right(n int) Place { return Place{a.Line, a.Column + n} }
 
-// Problems returns the number of problems found so far.
+// Problems returns how many problems have been found so far.
 func (r *Reader) Problems() int { return len(r.problems) }
 
 func (r *Reader) failed() bool { return len(r.problems) > 0 }
@@ -91,7 +91,7 @@ func (r *Reader) Err() error {
 	return &Error{Problems: r.problems}
 }
 
-// Found quotes text from the file. It shortens long text.
+// Found quotes text from the file, shortening it if it is long.
 func Found(s string) string {
 	if s == "" {
 		return "nothing"

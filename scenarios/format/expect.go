@@ -1,8 +1,8 @@
 package format
 
-// This file defines which outcomes of laws and metrics a scenario expects. The expectations are read from the
-// scenario's file, compared with the outcome of a run, and counted over many seeds. A law that is undecided or was not
-// exercised does not pass.
+// This file defines which law outcomes and metrics a scenario expects. The expectations are read from the scenario's
+// file, compared with a run's outcome, and counted over many seeds. A law that is undecided or was not exercised does
+// not pass.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
@@ -15,7 +15,7 @@ type All struct {
 	Metrics []Bound
 }
 
-// Law is the expected outcome of a law. If Cause is set, the law must be violated, and the violation must have this
+// Law is the expected outcome for a law. If Cause is set, the law must be violated, and the violation must have this
 // cause.
 type Law struct {
 	Any     bool            // any outcome is accepted, and the other fields are zero
@@ -30,7 +30,7 @@ type Bound struct {
 	Text     string  // the bound, as written in the file
 }
 
-// Judgment is the result of comparing a run's outcome with the expectation of its scenario.
+// Judgment is the result of comparing a run's outcome with its scenario's expectations.
 type Judgment struct {
 	Verdict    checker.Verdict
 	Metrics    checker.Metrics

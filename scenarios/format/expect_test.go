@@ -31,14 +31,14 @@ func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// TestExpectationsMeetOutcomes combines every expectation with every outcome, and checks which combinations are a
-// mismatch and which leave the run undecided.
+// TestExpectationsMeetOutcomes checks, for every combination of an expectation and an outcome, whether it is a mismatch
+// or leaves the run undecided.
 func TestExpectationsMeetOutcomes(t *testing.T) {
 	law := checker.MutualExclusion
 	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}
 	for _, c := range []struct {
 		expect string // empty if the scenario does not name the law
-		// These are the results for the outcomes unchecked, holds, undecided, and violated with the cause lost in crash
+		// The results for the outcomes unchecked, holds, undecided, and violated with the cause lost in crash
 		// (unsynced). A result is empty if the outcome is as expected.
 		unchecked, holds, undecided, violated string
 	}{
@@ -98,7 +98,7 @@ func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 }
 
 // TestEveryCauseOfAnUnnamedLawMustBeExcused checks that a law that the scenario does not name may be violated only with
-// causes that break no promise.
+// causes that do not break a promise.
 func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	lost := checker.Cause{Kind: checker.NoQuorumLeft}
 	v := came(checker.DeadlockFreedom, checker.Violated, lost)
@@ -112,8 +112,8 @@ func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoNotRecordIsNoMismatch checks the case in which servers record nothing. A violation then matches
-// whatever cause is expected, and a law that could not be checked leaves the run undecided.
+// TestWhatServersDoNotRecordIsNoMismatch checks what happens if servers do not record anything. A violation then
+// matches whatever cause is expected, and a law that could not be checked leaves the run undecided.
 func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	for _, c := range []struct {
 		expect     string
@@ -179,8 +179,8 @@ func TestMetricsMeetBounds(t *testing.T) {
 	}
 }
 
-// TestNothingMeasuredIsNoPass checks that a metric without samples satisfies no bound. The exception is unavailability:
-// if no client waited, it is zero.
+// TestNothingMeasuredIsNoPass checks that a metric without samples does not satisfy any bound. The exception is
+// unavailability: if no client waited, it is zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
 	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}), checker.Promise{})

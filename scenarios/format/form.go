@@ -49,7 +49,7 @@ func (r *Reader) Value(n ast.Node, f *Form) (v Value, ok bool) {
 	return v, ok
 }
 
-// durationIn reads a duration and checks whether it is within the limits of a form.
+// durationIn reads a duration and checks whether it is within a form's limits.
 func (r *Reader) durationIn(n ast.Node, f *Form) (Value, bool) {
 	what := "a duration such as 500ms"
 	if len(f.Words) > 0 {
@@ -88,7 +88,7 @@ func (r *Reader) durationIn(n ast.Node, f *Form) (Value, bool) {
 	return Value{}, false
 }
 
-// Listed joins names with commas. It puts the given word, such as "and", between the last two names.
+// Listed joins names with commas, putting the given word, such as "and", between the last two.
 func Listed[T ~string](names []T, last string) string {
 	var list []string
 	for _, n := range names {

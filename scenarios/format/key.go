@@ -11,7 +11,7 @@ import (
 // Kind is the syntax of a key's value. A key may also accept certain words.
 type Kind uint8
 
-// These are the kinds of values that a key may accept.
+// The kinds of values that a key may accept.
 const (
 	Word      Kind = iota // one of Words and nothing else
 	Duration              // "500ms"
@@ -34,7 +34,8 @@ type Form struct {
 	// attempts, extensions or checks of a master. The duration, or the upper end of a delay, must then be at least
 	// shortestPeriod, because shorter periods would dominate the run.
 	Recurs bool
-	// Zero is the real server's error message for the value 0, if 0 is below Least. It is empty if there is none.
+	// Zero is the real server's error message for the value 0, if 0 is below Least. It is empty if the server has no
+	// such message.
 	Zero string
 }
 
@@ -47,7 +48,7 @@ func (k Key[T]) Recurring() Key[T] { return k.With(func(f *Form) { f.Recurs = tr
 // Refusing returns a key that rejects 0 with the real server's error message.
 func (k Key[T]) Refusing(said string) Key[T] { return k.With(func(f *Form) { f.Zero = said }) }
 
-// Value is a value that was read from a file: a word, or numbers in the unit of its kind.
+// Value is a value read from a file: a word, or numbers in the unit of its kind.
 type Value struct {
 	Word string
 	// N is a duration in ns, a count, or a rate in millionths. From and To are the ends of a delay in ns. For an
@@ -56,7 +57,7 @@ type Value struct {
 	From, To int64
 }
 
-// Key describes a key of scenario files. Its value is stored in a T.
+// Key describes a key in scenario files. Its value is stored in a T.
 type Key[T any] struct {
 	Path     string // keys of nested mappings, separated by dots: "retry.delay"
 	Form     Form
@@ -65,22 +66,22 @@ type Key[T any] struct {
 	Meaning  string
 	Example  string // a value to show in the example of the mapping; empty if another key is a better example
 	Set      func(*T, Value)
-	// Get returns the current value. If the value is a Group that is not used, or a key in such a Group, Get returns
-	// the word "none".
+	// Get returns the current value. If the value is an unused Group, or a key in such a Group, Get returns the word
+	// "none".
 	Get func(*T) Value
 	// Wall is the word that makes the client use its wall clock, so that a jump of that clock can have an effect. It is
 	// empty if there is no such word.
 	Wall string
 }
 
-// With returns a copy of the key whose Form is changed, for example to accept fewer words or a narrower range.
+// With returns a copy of the key with a changed Form, for example one that accepts fewer words or a narrower range.
 func (k Key[T]) With(change func(*Form)) Key[T] {
 	k.Form.Words = append([]string(nil), k.Form.Words...)
 	change(&k.Form)
 	return k
 }
 
-// Only returns a copy of the key whose accepted words are restricted to the given ones.
+// Only returns a copy of the key that accepts only the given words.
 func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	return k.With(func(f *Form) {
 		f.Words = nil
@@ -102,13 +103,13 @@ func (k Key[T]) OnWall(word string) Key[T] {
 	return k
 }
 
-// Showing returns the key with Example set to the given value. The example of the key's mapping then shows this value.
+// Showing returns the key with Example set to the given value, which the example of the key's mapping then shows.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k
 }
 
-// Depending returns the key with a default that depends on other keys. The given words describe this default.
+// Depending returns the key with a default that depends on other keys, as described by the given words.
 func (k Key[T]) Depending(words string) Key[T] {
 	k.Depends = words
 	return k
@@ -142,7 +143,7 @@ func (f *Form) Nearest(n int64) int64 {
 	return max(n, f.Least)
 }
 
-// Text returns a value as it is written in a file.
+// Text returns a value as written in a file.
 func (f *Form) Text(v Value) string {
 	switch {
 	case v.Word != "":
@@ -174,8 +175,8 @@ func delayText(v Value) string {
 
 func percentText(ppm int64) string { return strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64) + "%" }
 
-// DurationText formats a duration as a whole number of seconds, milliseconds, microseconds or nanoseconds, whichever is
-// the largest unit that fits.
+// DurationText formats a duration as a whole number of seconds, milliseconds, microseconds or nanoseconds, using the
+// largest unit that fits.
 func DurationText(ns int64) string {
 	for _, u := range []struct {
 		size int64
@@ -188,7 +189,7 @@ func DurationText(ns int64) string {
 	return strconv.FormatInt(ns, 10) + "ns"
 }
 
-// Values describes the accepted values, for the reference of the format.
+// Values describes the accepted values, for the format reference.
 func (f *Form) Values() string {
 	var parts []string
 	switch f.Kind {

@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Option is a word that a key accepts, with the value that the word stands for.
+// Option is a word that a key accepts, with the value that it stands for.
 type Option[V any] struct {
 	Word  string
 	Value V
 }
 
-// Options returns an option for each of the given words. The value of an option is the word itself.
+// Options returns one option for each word, with the word itself as its value.
 func Options[V ~string](words ...V) []Option[V] {
 	options := make([]Option[V], len(words))
 	for i, w := range words {
@@ -21,8 +21,8 @@ func Options[V ~string](words ...V) []Option[V] {
 	return options
 }
 
-// Choice returns a key that accepts one of several words. The first word is the default. The given function returns the
-// field in which the value is stored.
+// Choice returns a key that accepts one of several words. The first word is the default. where returns the field that
+// stores the value.
 func Choice[T any, V comparable](path string, where func(*T) *V, meaning string, options ...Option[V]) Key[T] {
 	k := Key[T]{Path: path, Meaning: meaning, Standard: Value{Word: options[0].Word}}
 	for _, o := range options {
@@ -67,7 +67,7 @@ func Positive[T any](path string, where func(*T) *time.Duration, standard time.D
 	return Time(path, where, standard, meaning, words...).With(func(f *Form) { f.Least = 1 })
 }
 
-// Number returns a key that accepts a whole number between least and most.
+// Number returns a key that accepts an integer between least and most.
 func Number[T any](path string, where func(*T) *int, standard, least, most int, meaning string,
 	words ...string) Key[T] {
 	k := number(path, Count, where, int64(standard), meaning, words)
@@ -75,8 +75,8 @@ func Number[T any](path string, where func(*T) *int, standard, least, most int, 
 	return k
 }
 
-// number returns a key whose value is one number. Each of the words stands for zero. When zero is printed, the first
-// word is used.
+// number returns a key whose value is a number. All the words in words stand for zero, and the first is used to print
+// zero.
 func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, standard int64, meaning string,
 	words []string) Key[T] {
 	value := func(n int64) Value {

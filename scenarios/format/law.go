@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// ReadLaw reads the expected outcome of a law: holds, any, violated, or violated by CAUSE. A detail in parentheses may
+// ReadLaw reads the expected outcome for a law: holds, any, violated, or violated by CAUSE. A detail in parentheses may
 // follow the cause.
 func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"

@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Mismatch is a difference between the outcome of a run and what the scenario expects.
+// Mismatch is a difference between a run's outcome and the scenario's expectation.
 type Mismatch struct {
 	Name string // the law or metric
 	// the expected outcome, as in a scenario file; "not violated" for a law that the file does not name
 	Want string
-	Got  string // the actual outcome in the words of the scenario file
+	Got  string // the actual outcome in the scenario file's words
 }
 
 // String returns, for example, "mutual-exclusion: expected holds, got violated by lost in crash (unsynced)".
@@ -27,9 +27,8 @@ func (m Mismatch) String() string {
 // scenario names must have the expected outcome, unless any outcome is accepted. If a law is expected to be violated
 // with one cause, violations with other causes are accepted as well.
 //
-// undecided reports that a named law could not be fully judged. That is not a mismatch. A cause that the servers did
-// not record is not a mismatch either. The mismatches of laws come first, in the order of checker.Laws, and then those
-// of metrics.
+// undecided reports that a named law could not be fully judged. That is not a mismatch. Nor is a cause that the servers
+// did not record. Law mismatches come first, in the order of checker.Laws, followed by metric mismatches.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -54,7 +53,6 @@ func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mis
 	return mismatches, undecided
 }
 
-// matches reports whether a finding meets the expectation.
 func (e Law) matches(got checker.Finding) bool {
 	if got.Outcome != e.Outcome {
 		return false
@@ -70,7 +68,7 @@ func (e Law) matches(got checker.Finding) bool {
 	return false
 }
 
-// String returns the expectation in the form that a scenario file uses: "violated by lost in crash (unsynced)".
+// String returns the expectation as it appears in a scenario file: "violated by lost in crash (unsynced)".
 func (e Law) String() string {
 	if e.Any {
 		return "any"
@@ -81,16 +79,16 @@ func (e Law) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
-// outcome returns the outcome of a finding and its first cause, in the notation of scenario files.
+// outcome returns a finding's outcome and first cause, as written in scenario files.
 func outcome(got *checker.Finding) string {
 	return Law{Outcome: got.Outcome, Cause: got.Cause}.String()
 }
 
-// String returns the bound as the scenario file writes it.
+// String returns the bound as it appears in the scenario file.
 func (b Bound) String() string { return b.Text }
 
-// mismatch reports whether the metric is outside its bound. A metric without samples satisfies no bound, so a run in
-// which nothing happened does not pass. The exception is a metric that is zero without samples.
+// mismatch reports whether the metric is outside its bound. A metric without samples does not satisfy any bound, so a
+// run in which nothing happened does not pass. The exception is a metric that is zero without samples.
 func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	got, ok := m.Of(b.Name)
 	known, _ := metricOf(b.Name)
@@ -103,7 +101,7 @@ func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	return Mismatch{b.Name, b.Text, metricText(got)}, true
 }
 
-// metricText formats a metric's value in the same way as a bound.
+// metricText formats a metric's value like a bound.
 func metricText(m checker.Metric) string {
 	text := strconv.FormatFloat(m.Value, 'g', 6, 64)
 	if m.Unit == inSeconds {

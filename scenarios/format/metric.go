@@ -15,11 +15,11 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// metric is a metric for which a scenario can set a bound.
+// metric is a metric that a scenario can set a bound for.
 type metric struct {
 	name string
 	unit string // the same as checker.Metric.Unit
-	// perProcess is set if the metric also exists for each client. {process="client-1"} is then appended to its name.
+	// perProcess is set if the metric also exists for each client, with {process="client-1"} appended to its name.
 	perProcess bool
 	// zeroWithout is set if the metric is zero, rather than unknown, when there are no samples.
 	zeroWithout bool
@@ -47,7 +47,7 @@ var metrics = []metric{
 // ofProcess matches the names of metrics for a single process.
 var ofProcess = regexp.MustCompile(`^([a-z0-9_]+)\{process="([^"]*)"\}$`)
 
-// metricOf splits a name into the metric and the process. The process is empty for a metric of the whole run.
+// metricOf splits a name into the metric and the process. The process is empty if the metric is for the whole run.
 func metricOf(name string) (m *metric, process history.Process) {
 	if parts := ofProcess.FindStringSubmatch(name); parts != nil {
 		name, process = parts[1], history.Process(parts[2])
@@ -60,8 +60,7 @@ func metricOf(name string) (m *metric, process history.Process) {
 	return nil, process
 }
 
-// ReadMetrics reads a mapping from metrics to bounds. If names is not nil, it also checks the names of clients in the
-// keys.
+// ReadMetrics reads a mapping from metrics to bounds. If names is not nil, it also checks client names in the keys.
 func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 	r.Entries(n, "expect.metrics", "{lock_timeout_rate: 0}", func(key string, place Place, value ast.Node) {
 		m, ok := readMetric(r, key, place, names)
@@ -92,7 +91,7 @@ func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metr
 	return nil, false
 }
 
-// unknownMetric reports an unknown metric. It suggests similar metrics of the whole run or of one client.
+// unknownMetric reports an unknown metric. It suggests similar metrics for the whole run or for a single client.
 func unknownMetric(r *Reader, key string, place Place) {
 	var whole, ofClients []string
 	for _, m := range metrics {
@@ -116,7 +115,7 @@ func unknownMetric(r *Reader, key string, place Place) {
 		Listed(ofClients, "and"))
 }
 
-// readBound reads a bound such as "0", ">= 9s", "< 30%" or "2ms..10ms".
+// readBound reads a bound like "0", ">= 9s", "< 30%" or "2ms..10ms".
 func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
 	text, ok := r.Scalar(n, "a bound such as 0, \">= 9s\" or 2ms..10ms")
 	if !ok {
@@ -156,7 +155,7 @@ func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
 	return b, true
 }
 
-// readQuantity reads a value in the unit of its metric. It converts durations to seconds and percentages to ratios.
+// readQuantity reads a value in its metric's unit. It converts durations to seconds and percentages to ratios.
 func readQuantity(r *Reader, place Place, text string, unit string) (float64, bool) {
 	trimmed := strings.TrimSpace(text)
 	place = place.Right(len(text) - len(strings.TrimLeft(text, " ")))

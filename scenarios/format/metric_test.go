@@ -74,7 +74,7 @@ func readLaw(t *testing.T, text string) Law {
 	return law
 }
 
-// TestAllCausesCanBeExpected checks that a scenario can expect every cause that the checker knows, with every variant.
+// TestAllCausesCanBeExpected checks that a scenario can expect every cause known to the checker, with every variant.
 func TestAllCausesCanBeExpected(t *testing.T) {
 	paths, err := filepath.Glob("../../checker/*.go")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // WholeRange reads a whole number or a range such as 1..5. If the value is invalid, it reports a problem and returns
-// the default, which is the range from first to last.
+// the default range, from first to last.
 func (r *Reader) WholeRange(n ast.Node, most, first, last int) (int, int) {
 	const what = "a whole number or a range such as 1..5"
 	text, ok := r.Scalar(n, what)

@@ -1,10 +1,10 @@
 // Package format reads scenario files. They are YAML with plain mappings, lists and scalars, and each key determines
-// how its value is interpreted. The package also reads the expectations in a file, and compares them with the outcome
-// of a run. Each key is declared once, next to the setting that it controls. The declaration contains the syntax of the
-// value, the default, the meaning, and where the value is stored. The reader with its errors, the reference of the
-// format and the keys of a sweep are all generated from these declarations, so none of them can omit a key.
+// how its value is interpreted. The package also reads a file's expectations, and compares them with the outcome of a
+// run. Each key is declared once, next to the setting that it controls. The declaration contains the value's syntax,
+// the default, the meaning, and where the value is stored. The reader with its errors, the format reference and the
+// keys that a sweep can vary are all generated from these declarations, so none of them can omit a key.
 //
-// Goals: all problems of a file are reported at once, each with its position and the most similar valid word. Reading
+// Goals: all problems in a file are reported at once, each with its position and the most similar valid word. Reading
 // is fast, even for a malicious file. What Document prints can be read again with the same result. Non-goals: which
 // keys exist and how they affect a run (package scenarios); judging laws (checker).
 package format
@@ -21,7 +21,7 @@ import (
 
 // Reader reads the nodes of a YAML document and collects problems.
 type Reader struct {
-	// Elsewhere returns the names of the mappings that accept a key. Elsewhere is nil if these names are not known.
+	// Elsewhere returns the names of the mappings that accept a key. It is nil if these names are not known.
 	Elsewhere func(key string) []string
 
 	path     string
@@ -30,7 +30,7 @@ type Reader struct {
 	problems []Problem
 }
 
-// Read parses text of at most MaxFile bytes. path names the text in errors, which are of type *Error.
+// Read parses text, which may have at most MaxFile bytes. Errors are of type *Error and call the text path.
 func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	if len(text) > MaxFile {
 		return nil, nil, TooLarge(path, int64(len(text)))
@@ -40,7 +40,7 @@ func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	return r, body, r.Err()
 }
 
-// Field is a key of a mapping, with the function that reads its value.
+// Field is a key in a mapping, with the function that reads its value.
 type Field struct {
 	Name     string
 	Required bool
@@ -51,14 +51,14 @@ type Field struct {
 	Sample  string // a value that the key accepts; empty if the value is a mapping or a list
 	Shown   bool   // Sample is the best example for the mapping
 	// Takes reports whether the key accepts a value. It does not store the value, but may record problems in the
-	// reader. Takes is nil if it is not known which values the key accepts.
+	// reader. It is nil if it is not known which values the key accepts.
 	Takes func(ast.Node) bool
 }
 
-// Given maps the keys that are present in a mapping to their positions.
+// Given maps each key that is present in a mapping to its position.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. name is the mapping's name in messages; it is empty for the whole file. Instead
+// Mapping reads the keys of a mapping. name is what messages call the mapping; it is empty for the whole file. Instead
 // of the mapping, a file may contain one of the given words.
 func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
@@ -94,8 +94,8 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string
 	return keys
 }
 
-// Entries calls the given function for each key of a mapping. It reports keys that occur twice. If the value is not a
-// mapping, it reports this with the given example of a mapping.
+// Entries calls entry for each key in a mapping. It reports keys that occur twice. If the value is not a mapping, it
+// reports this and shows example, an example of a mapping.
 func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string, place Place, value ast.Node)) {
 	m, ok := n.(ast.MapNode)
 	switch {
@@ -126,7 +126,7 @@ func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string
 	}
 }
 
-// List calls the given function for each entry of a list.
+// List calls entry for each entry in a list.
 func (r *Reader) List(n ast.Node, name string, entry func(ast.Node)) {
 	s, ok := n.(*ast.SequenceNode)
 	if !ok {
@@ -147,8 +147,8 @@ func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	return text, ok && r.printable(StartOf(n), text)
 }
 
-// printable reports a problem if text has control characters. YAML can express them with escapes, but reports cannot
-// show them.
+// printable reports a problem if text contains control characters. YAML can express them with escapes, but reports
+// cannot show them.
 func (r *Reader) printable(place Place, text string) bool {
 	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })
 	if i < 0 {
@@ -159,8 +159,8 @@ func (r *Reader) printable(place Place, text string) bool {
 	return false
 }
 
-// ScalarText returns a scalar as it is written, but without quotes. The meaning of 10, no and true depends on the key,
-// not on YAML's types.
+// ScalarText returns a scalar as written, but without quotes. What 10, no and true mean depends on the key, not on
+// YAML's types.
 func ScalarText(n ast.Node) (string, bool) {
 	switch n.(type) {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
@@ -213,7 +213,7 @@ func names(known []Field) (names []string) {
 	return names
 }
 
-// Missing returns the given keys that the mapping n does not have.
+// Missing returns those of the given keys that the mapping n does not have.
 func Missing(keys []string, n ast.Node) []string {
 	there := map[string]bool{}
 	if m, ok := n.(ast.MapNode); ok {
@@ -232,8 +232,8 @@ func in(name string) string {
 	return " in " + name
 }
 
-// InLine returns the position at which the text of a scalar starts. It returns false if the file does not contain the
-// text literally, on one line. In that case, offsets in the text do not correspond to positions in the file.
+// InLine returns the position at which a scalar's text starts. It returns false if the file does not contain the text
+// literally, on one line. In that case, offsets in the text do not correspond to positions in the file.
 func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	place := placeOf(n.GetToken())
 	if place.Line > len(r.lines) {
@@ -247,7 +247,7 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	return place, strings.HasPrefix(rest, text)
 }
 
-// WordIn returns the position of words[i] in the line at place, where the words follow in order. If it does not find
+// WordIn returns the position of words[i] in the line at place, in which the words appear in order. If it does not find
 // them, it returns place.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
 	line := []rune(r.lines[place.Line-1])

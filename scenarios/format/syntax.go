@@ -2,8 +2,8 @@ package format
 
 import "strings"
 
-// syntaxProblems lists advice for text that is not valid YAML. The first entry whose words occur in the message of the
-// parser (goccy/go-yaml) is used.
+// syntaxProblems lists advice for text that is not valid YAML. The first entry whose words occur in the parser's
+// message (goccy/go-yaml) is used.
 var syntaxProblems = []struct{ words, say string }{
 	{"tab", "a tab in the indentation: YAML indents with spaces"},
 	{"\t", "a tab in the indentation: YAML indents with spaces"},
@@ -28,8 +28,7 @@ var syntaxProblems = []struct{ words, say string }{
 		"[one, two]"},
 }
 
-// syntaxProblem returns a description of the problem that the YAML parser's message reports, and of what to write
-// instead.
+// syntaxProblem describes the problem reported by the YAML parser's message, and says what to write instead.
 func syntaxProblem(message string) string {
 	for _, p := range syntaxProblems {
 		if strings.Contains(message, p.words) {

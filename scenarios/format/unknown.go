@@ -10,11 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostMeant is the maximum number of keys to suggest in place of an unknown key. If more keys are similar, all keys are
-// listed.
+// mostMeant is the maximum number of keys to suggest for an unknown key. If more keys are similar, all keys are listed.
 const mostMeant = 8
 
-// unknown reports that a mapping has no such key. It suggests similar keys. If none is similar, it lists all keys.
+// unknown reports that a mapping has no such key. It suggests similar keys or, if there are none, lists all keys.
 func (r *Reader) unknown(key string, place Place, name string, known []Field, n ast.Node) {
 	if places := r.otherMappings(key, name); len(places) > 0 {
 		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
@@ -33,7 +32,7 @@ func (r *Reader) unknownKey(place Place, what, word string, others []string) {
 	r.suggest(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
 
-// suggest reports a problem and adds suggestions. If there are none, it adds the list of all possible names.
+// suggest reports a problem and adds suggestions. If there are none, it lists all possible names instead.
 func (r *Reader) suggest(place Place, problem string, meant []string, all string, others []string) {
 	near := ""
 	switch {
@@ -47,8 +46,8 @@ func (r *Reader) suggest(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// otherMappings returns the mappings that accept a key, other than the mapping in which the key was found. That mapping
-// is omitted even if it accepts the key in some files (for example, in a lock with another protocol).
+// otherMappings returns the mappings that accept a key, other than the one in which the key was found. That mapping is
+// omitted even if it accepts the key in some files (for example, in a lock with another protocol).
 func (r *Reader) otherMappings(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
@@ -65,8 +64,7 @@ func (r *Reader) otherMappings(key, here string) (places []string) {
 	return places
 }
 
-// longWord is the minimum length of a word that also matches longer words that begin with it, as "renew" matches
-// "renewal".
+// longWord is how long a word must be to match longer words that begin with it, as "renew" matches "renewal".
 const longWord = 4
 
 // describedBy returns the candidates whose description contains the given word.
@@ -83,7 +81,7 @@ func describedBy(word string, known []Field, candidates []string) (names []strin
 	return names
 }
 
-// noMapping reports a value that was found where a mapping was expected.
+// noMapping reports a value where a mapping was expected.
 func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	text, _ := ScalarText(n)
 	what := " of keys to values"
@@ -97,8 +95,8 @@ func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 }
 
 // example returns a short mapping as it could be written in the file. It contains the required keys. If there are none,
-// it contains the key that best shows what the mapping is for. If one of these keys accepts the value that was found in
-// place of the mapping, the example uses that value.
+// it contains the key that best shows what the mapping is for. If one of these keys accepts the value that was found
+// instead of the mapping, the example uses that value.
 func (r *Reader) example(n ast.Node, known []Field) string {
 	keys := slices.DeleteFunc(slices.Clone(known), func(k Field) bool { return k.Sample == "" || k.Instead != "" })
 	slices.SortStableFunc(keys, func(a, b Field) int { return rank(a) - rank(b) })
@@ -124,8 +122,8 @@ func (r *Reader) example(n ast.Node, known []Field) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// rank returns the rank of a key in an example. Required keys come first, then the key whose sample is the best
-// example, then all others.
+// rank returns a key's rank in an example. Required keys come first, then the key whose sample is the best example,
+// then all others.
 func rank(k Field) int {
 	switch {
 	case k.Required:
@@ -136,7 +134,7 @@ func rank(k Field) int {
 	return 2
 }
 
-// accepts reports whether a key accepts the value n. It discards problems that this check records.
+// accepts reports whether a key accepts the value n. It discards any problems that this check records.
 func (r *Reader) accepts(k Field, n ast.Node) bool {
 	before := len(r.problems)
 	ok := k.Takes != nil && k.Takes(n)

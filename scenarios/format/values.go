@@ -34,8 +34,8 @@ func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant returns the word in a list that is most similar to text. A YAML 1.1 word for true or false counts as "on" or
-// "off" if that is in the list.
+// meant returns the word in a list that is most similar to text. A YAML 1.1 word for true or false is treated as "on"
+// or "off" if that is in the list.
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
 	for _, w := range list {
@@ -72,19 +72,19 @@ func (r *Reader) Whole(least, most int) func(ast.Node) (int, bool) {
 	}
 }
 
-// Slug reads a name that consists of lower-case letters, digits and hyphens.
+// Slug reads a name made of lower-case letters, digits and hyphens.
 func (r *Reader) Slug(n ast.Node) (string, bool) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 	return r.name(n, letters, "lower-case letters, digits and hyphens")
 }
 
-// Name reads the name of a lock.
+// Name reads a lock's name.
 func (r *Reader) Name(n ast.Node) (string, bool) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/{}"
 	return r.name(n, letters, "letters, digits and - _ . : / { }")
 }
 
-// name reads a name that consists of the given letters. In messages, what describes these letters.
+// name reads a name made of the given letters. what describes these letters in messages.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -158,7 +158,7 @@ func (r *Reader) Delay(n ast.Node) (sim.Delay, bool) {
 	return r.delayIn(n, text, 0)
 }
 
-// delayIn parses a delay from the text of n, beginning at the given offset.
+// delayIn parses a delay from n's text, beginning at the given offset.
 func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) {
 	lo, hi, isRange := strings.Cut(text[offset:], "..")
 	first, okFirst := r.durationFrom(r.withinRange(n, text, offset), strings.TrimSpace(lo))
@@ -190,7 +190,7 @@ func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
-// withinRange returns the position in the file of the byte at an offset in the text of n.
+// withinRange returns the position in the file of the byte at an offset in n's text.
 func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	place, ok := r.InLine(n, text)
 	if !ok {

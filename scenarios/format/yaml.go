@@ -15,15 +15,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Limits on the input of the YAML parser. The parser's time and memory grow with the square of each of these numbers.
+// Limits on the YAML parser's input. The parser's time and memory grow with the square of each of these numbers.
 // Scenarios have a few hundred tokens and at most three levels on one line.
 const (
 	maxTokens  = 20_000
 	maxNesting = 8
 )
 
-// yaml parses the text as one YAML document of plain mappings, lists and scalars, and returns the document's body. If
-// that fails, it reports a problem and returns nil.
+// yaml parses the text as a single YAML document of plain mappings, lists and scalars, and returns the document's body.
+// If that fails, it reports a problem and returns nil.
 func (r *Reader) yaml() ast.Node {
 	text := bytes.TrimPrefix(r.text, []byte("\ufeff"))
 	if r.checkText(text); r.failed() {
@@ -34,7 +34,7 @@ func (r *Reader) yaml() ast.Node {
 	if r.checkTokens(tokens); r.failed() {
 		return nil
 	}
-	// The reader itself reports duplicate keys, because it is faster and can continue after them.
+	// The reader reports duplicate keys itself, because it is faster and can carry on after them.
 	parsed, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)
@@ -43,7 +43,7 @@ func (r *Reader) yaml() ast.Node {
 	return r.document(parsed)
 }
 
-// document returns the body of the file's only document. It reports a problem if the file contains a second document.
+// document returns the body of the file's only document. It reports a problem if there is a second document.
 func (r *Reader) document(parsed *ast.File) ast.Node {
 	var body ast.Node
 	for _, d := range parsed.Docs {
@@ -62,7 +62,7 @@ func (r *Reader) document(parsed *ast.File) ast.Node {
 	return body
 }
 
-// checkText reports bytes that text editors do not write. So if a file is not text, the error says so, instead of
+// checkText reports bytes that text editors do not write. If a file is not text, the error then says so, instead of
 // reporting an invalid scenario.
 func (r *Reader) checkText(text []byte) {
 	place := Place{1, 1}
@@ -83,7 +83,7 @@ func (r *Reader) checkText(text []byte) {
 	}
 }
 
-// refused lists the features of YAML that scenarios do not need. Aliases would let a small file expand into a huge one.
+// refused lists the YAML features that scenarios do not need. Aliases would let a small file expand into a huge one.
 var refused = map[token.Type]string{
 	token.AnchorType:     "anchors (&) are not allowed: write the value where it is needed",
 	token.AliasType:      "aliases (*) are not allowed: write the value where it is needed",
@@ -127,7 +127,7 @@ func (r *Reader) checkTokens(tokens token.Tokens) {
 	}
 }
 
-// syntax reports an error of the YAML parser.
+// syntax reports an error from the YAML parser.
 func (r *Reader) syntax(err error) {
 	place, message := Place{1, 1}, err.Error()
 	var at *yaml.SyntaxError

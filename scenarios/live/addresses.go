@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// request is a request that was sent on a connection and whose reply has not arrived yet.
+// request is a request that was sent on a connection and has not been answered yet.
 type request struct {
 	left         sim.Time // when the request left the client
 	namesServers bool     // whether the reply names servers by their addresses
@@ -19,8 +19,8 @@ type request struct {
 	instead      string // reply that the client gets instead of the server's reply; empty: the server's reply
 }
 
-// passedSettings lists the settings in the mappings "lock" and "work" that are passed to a user's client in its
-// environment variables (see work).
+// passedSettings lists the settings in the "lock" and "work" mappings that are passed to a user's client in environment
+// variables (see work).
 var passedSettings = []string{"lock.name", "lock.ttl", "work.compute", "work.cycles", "work.hold",
 	"work.locks", "work.take"}
 
@@ -44,7 +44,7 @@ func (k *client) work() []string {
 	return env
 }
 
-// reached maps the addresses of servers in the simulated world to the ports through which the client reaches them. It
+// reached maps server addresses in the simulated world to the ports that the client uses to reach the servers. It
 // returns nil for Fencepost's own clients. It also returns nil if no server's reply can name another server.
 func (k *client) reached() *redisserver.Book {
 	if k.stage.Command == "" || len(k.stage.groups) == 0 {
@@ -59,8 +59,8 @@ func (k *client) reached() *redisserver.Book {
 	return redisserver.NewBook(to)
 }
 
-// namesServers reports whether the reply to a request names servers by their addresses. For the requests of a
-// transaction, this is the reply to EXEC.
+// namesServers reports whether the reply to a request contains server addresses. For requests in a transaction, this is
+// the reply to EXEC.
 func (s *state) namesServers(args []string) bool {
 	switch {
 	case redisserver.NamesServers(args):
@@ -74,8 +74,8 @@ func (s *state) namesServers(args []string) bool {
 	return false
 }
 
-// translated replaces the addresses in a reply with those through which the client reaches the servers. A reply from a
-// Sentinel may come in several pieces.
+// translated replaces the addresses in a reply with those that the client uses to reach the servers. A reply from a
+// Sentinel may arrive in several pieces.
 func (s *state) translated(b []byte, namesServers bool) []byte {
 	switch {
 	case s.conn.Server == scenarios.Observer:

@@ -120,8 +120,8 @@ func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentDescribesAClientsWork checks that a client's environment variables describe the work of this client
-// and not of another.
+// TestTheEnvironmentDescribesAClientsWork checks that a client's environment variables describe its own work and not
+// another client's.
 func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	s := scenario(t, "set-nx-px", "servers: {redis: 2, replicas: 1}", "lock: {protocol: redlock, ttl: 1500ms}",
 		"work: {compute: 300ms, hold: 70ms, cycles: 3, locks: [a, b]}",
@@ -188,8 +188,8 @@ func TestWhatALeaseCountsOn(t *testing.T) {
 	}
 }
 
-// TestAClientIsGivenTheAddressesOfItsServers checks that a client finds the address of each server in an environment
-// variable named after the server, and that the documentation for authors of clients lists this variable.
+// TestAClientIsGivenTheAddressesOfItsServers checks that a client finds each server's address in an environment
+// variable named after the server, and that the documentation for client authors lists this variable.
 func TestAClientIsGivenTheAddressesOfItsServers(t *testing.T) {
 	for servers, want := range map[string]string{
 		"{etcd: 3}, lock: {protocol: etcd}":               "FENCEPOST_ETCD=http://a:1,http://b:2",

@@ -42,8 +42,8 @@ var placed = []string{
 }
 
 // TestAProgramComesOutAlikeInRealAndInVirtualTime checks that, under the faults in placed, the same program violates
-// the same laws in real time as in virtual time, with the same causes. If a run in real time has another outcome, it is
-// repeated, at most twice, because a stall of the host may be the reason.
+// the same laws in real time as in virtual time, with the same causes. If a real-time run has another outcome, it is
+// repeated, at most twice, because a host stall may be the reason.
 func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	const text = "name: alike\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" +
@@ -93,7 +93,7 @@ func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 	}
 }
 
-// laws returns the outcome of each law, with the causes.
+// laws returns each law's outcome and causes.
 func laws(v checker.Verdict) string {
 	var lines []string
 	for _, f := range v.Findings {

@@ -73,7 +73,7 @@ func numberOf(b []byte, field protowire.Number) uint64 {
 	return 0
 }
 
-// putsOneKey is a client whose lock is a single key with a lease (rpc.proto). It also sends a request that the
+// putsOneKey is a client that uses a single key with a lease (rpc.proto) as its lock. It also sends a request that the
 // simulated etcd does not support.
 func putsOneKey(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")

@@ -14,10 +14,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol. Another
-// process of this program, the parent, starts it and runs the servers. The child's world contains only this client and
-// uses the same clock as the parent. The child sends the client's records to the parent. At each step of the client's
-// work at which a fault may strike, it also sends a report and waits until the parent has acknowledged it.
+// Child is the main function of a process that runs one of a scenario's clients, with the scenario's own protocol.
+// Another process of this program, the parent, starts it and runs the servers. The child's world contains only this
+// client and uses the same clock as the parent. The child sends the client's records to the parent. At each step in the
+// client's work where a fault may strike, it also sends a report and waits until the parent has acknowledged it.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
@@ -44,7 +44,7 @@ func Child() error {
 	return c.run()
 }
 
-// child is the client in the world of a child process.
+// child is the client in a child process's world.
 type child struct {
 	id      sim.ProcessID
 	birth   birth
@@ -54,7 +54,7 @@ type child struct {
 	over    bool
 }
 
-// door returns the address and the password from the URL in an environment variable.
+// door returns the address and password from the URL in an environment variable.
 func (c *child) door(variable string) realtime.Door {
 	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *child) untilBegin(env sim.Env) time.Duration {
 	return begin.Duration() - env.Monotonic()
 }
 
-// setClock changes the client's clocks as the parent's notification says.
+// setClock changes the client's clocks as directed by the parent's notification.
 func (c *child) setClock(text string) {
 	switch what, n := parseClock(text); what {
 	case "JUMP":
@@ -128,8 +128,8 @@ func (c *child) setClock(text string) {
 	}
 }
 
-// reporting is the Env of a client. It sends the client's records to the parent process, and reports each step of the
-// client's work at which a fault may strike.
+// reporting is a client's Env. It sends the client's records to the parent process, and reports each step in the
+// client's work where a fault may strike.
 type reporting struct {
 	sim.Env
 	child *child
@@ -142,12 +142,12 @@ func (r *reporting) report(args ...string) {
 	r.Env.Sleep(sim.Forever, done)
 }
 
-// Go starts another task, whose Env also reports to the parent.
+// Go starts another task with an Env that also reports to the parent.
 func (r *reporting) Go(name string, task func(sim.Env)) {
 	r.Env.Go(name, func(env sim.Env) { task(&reporting{env, r.child}) })
 }
 
-// Point reports that the client has reached a point in its work at which a fault may strike.
+// Point reports that the client has reached a point in its work where a fault may strike.
 func (r *reporting) Point(p sim.Point) { r.report("FENCEPOST", toPass, string(p)) }
 
 // Record reports an event.

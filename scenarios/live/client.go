@@ -21,22 +21,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// client is a client of the scenario whose work is done by a process on the host. It is a [sim.Outside].
+// client is a scenario client whose work is done by a process on the host. It is a [sim.Outside].
 type client struct {
 	stage   *stage
 	id      sim.ProcessID
 	config  *scenarios.Client
 	locks   []history.Lock // the locks that the client acquires, in order
 	latest  history.Lock   // the lock that the client requested last
-	starts  time.Duration  // start of the client's work, as a time since the start of the scenario
+	starts  time.Duration  // start of the client's work, measured from the start of the scenario
 	ports   map[sim.ProcessID]redisserver.Address
-	book    *redisserver.Book // addresses of servers, and the client's ports for them
+	book    *redisserver.Book // server addresses, and the client's ports for them
 	process *process.Process  // set in real time
 	traced  *traced.Process   // set in virtual time
 	wanted  []string          // in virtual time: what the client asked for and did not get
 	started chan struct{}     // closed when the process has started or has failed to start
-	caller  sim.Caller        // the client as seen by servers with a protocol other than that of Redis; otherwise nil
-	heard   sim.Time          // when the latest request that such a server has answered was sent
+	caller  sim.Caller        // the client as seen by servers with a protocol other than Redis's; otherwise nil
+	heard   sim.Time          // when the latest request answered by such a server was sent
 	*realtime.Guest
 	said tail
 	done sim.Signal
@@ -51,18 +51,18 @@ type client struct {
 	control  *state   // for Fencepost's own clients: the connection that carries notifications about the clocks
 }
 
-// hold is the state of a client with respect to one lock: whether it has the lock, and what the servers have granted.
+// hold is a client's state for one lock: whether it has the lock, and what the servers have granted.
 type hold struct {
 	step    word
 	attempt history.Attempt // the latest attempt
 	word    string          // the client's own name for the attempt; empty until the lock is granted
 	token   history.Token
 	yes     []*keyGrant
-	values  []string // owner values that the attempt has set
-	old     []owned  // owner values of earlier attempts, in order
+	values  []string // owner values set by the attempt
+	old     []owned  // earlier attempts' owner values, in order
 	section int      // number of sections so far
 	granted history.Attempt
-	read    string // the latest value that the client has read from the resource
+	read    string // the latest value that the client read from the resource
 
 	extending bool      // whether an extension is under way
 	asked     sim.Time  // start of the latest extension
@@ -84,7 +84,6 @@ func newClient(st *stage, c *scenarios.Client, start time.Duration) *client {
 		started: make(chan struct{}), ports: map[sim.ProcessID]redisserver.Address{}, holds: map[history.Lock]*hold{}}
 }
 
-// start starts the client's process.
 func (k *client) start() error {
 	defer close(k.started)
 	if of := k.stage.callers; of != nil {
@@ -123,8 +122,8 @@ func (k *client) start() error {
 	return nil
 }
 
-// wiring returns the settings of a client's ports if they speak a wire protocol other than that of Redis, and otherwise
-// nil. Only processes in the client's process group can use such ports.
+// wiring returns the settings of a client's ports if they speak a wire protocol other than Redis's, and nil otherwise.
+// Only processes in the client's process group can use such ports.
 func (k *client) wiring(wired bool) *realtime.Wiring {
 	if !wired {
 		return nil
@@ -136,7 +135,7 @@ func (k *client) wiring(wired bool) *realtime.Wiring {
 		}}
 }
 
-// inherited returns the environment variables of this process that its clients inherit.
+// inherited returns this process's environment variables that its clients inherit.
 func (st *stage) inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return st.Hidden != "" && strings.HasPrefix(v, st.Hidden+"=")
@@ -159,8 +158,8 @@ func (k *client) begin(i int) {
 }
 
 // A client does not start until the servers have served the clients before it, so that the clients start in the same
-// order as in virtual time. patient and morePatient limit this delay. patient applies to Redis, and morePatient to
-// services in which an acquire needs several requests.
+// order as in virtual time. patient limits this delay for Redis, and morePatient for services in which an acquire takes
+// several requests.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -173,8 +172,8 @@ func (k *client) patience() time.Duration {
 	return patient
 }
 
-// inTurn calls f, which starts the client's first section, once it is the client's turn. All earlier clients must have
-// been served, or be paused or down. inTurn waits for them only for a limited time.
+// inTurn calls f, which starts the client's first section, once it is the client's turn: when all earlier clients have
+// been served, or are paused or down. inTurn waits for them only for a limited time.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&
@@ -188,7 +187,7 @@ func (k *client) inTurn(f func()) {
 	k.afterPause(f)
 }
 
-// exited handles the end of the process. It is called after all output of the process has been handled.
+// exited handles the end of the process. It is called after all of the process's output has been handled.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {
@@ -213,7 +212,7 @@ func (k *client) exited(err error) {
 	})
 }
 
-// unfinished says which report is still missing if the client ends now. It returns "" if none is.
+// unfinished says which report would still be missing if the client ended now. It returns "" if none would be.
 func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
@@ -256,7 +255,7 @@ func (k *client) strangers() string {
 		"they did not give the password of the URLs in its environment: give the client's library the whole URL)", n)
 }
 
-// fails ends the run because of a client's error.
+// fails ends the run with a client error.
 func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
@@ -269,8 +268,8 @@ func (k *client) end() {
 	}
 }
 
-// Crashed kills the process. If the process had already ended on its own, the time of its end is unknown. alive is the
-// last time at which the process was known to be alive.
+// Crashed kills the process. If the process had already ended on its own, no one knows when, so Crashed returns the
+// last time at which it was known to be alive. Otherwise it returns 0.
 func (k *client) Crashed() (alive sim.Time) {
 	if k.Kill() {
 		return 0
@@ -278,7 +277,7 @@ func (k *client) Crashed() (alive sim.Time) {
 	return max(k.alive, k.stage.zero+1)
 }
 
-// Resume resumes the process, and then performs the actions that the pause has postponed.
+// Resume resumes the process, and then performs the actions postponed by the pause.
 func (k *client) Resume() {
 	k.Guest.Resume()
 	w := k.stage.world
@@ -292,8 +291,8 @@ func (k *client) Resume() {
 }
 
 // Jumped makes the client's wall clock jump by d. In virtual time, it changes the clock of the client's process. In
-// real time, it notifies the process if it is one of Fencepost's own clients. The clocks of a user's process cannot be
-// changed in real time, so the run fails.
+// real time, it notifies the process if that is one of Fencepost's own clients. Otherwise the run fails, because the
+// clocks of a user's process cannot be changed in real time.
 func (k *client) Jumped(d time.Duration) {
 	if k.traced != nil {
 		k.traced.Jump(d)
@@ -302,9 +301,9 @@ func (k *client) Jumped(d time.Duration) {
 	k.clock("JUMP", int64(d))
 }
 
-// Drifted makes the client's clocks run at a different rate. In virtual time, it changes the rate of the clocks of the
-// client's process. In real time, it notifies the process if it is one of Fencepost's own clients. The clocks of a
-// user's process cannot be changed in real time, so the run fails.
+// Drifted makes the client's clocks run at a different rate. In virtual time, it changes the clock rate of the client's
+// process. In real time, it notifies the process if that is one of Fencepost's own clients. Otherwise the run fails,
+// because the clocks of a user's process cannot be changed in real time.
 func (k *client) Drifted(ppm int64) {
 	if k.traced != nil {
 		k.traced.Drift(ppm)
@@ -321,8 +320,8 @@ func (k *client) clock(what string, n int64) {
 	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
 }
 
-// afterPause calls f, an action of the client. If the client is paused, f is called when the pause ends. If the client
-// has crashed, f is not called.
+// afterPause calls f, one of the client's actions. If the client is paused, f is called when the pause ends. If the
+// client has crashed, f is not called.
 func (k *client) afterPause(f func()) {
 	w := k.stage.world
 	switch {
@@ -334,7 +333,7 @@ func (k *client) afterPause(f func()) {
 	}
 }
 
-// pass records that the client has reached a point in its work at which a fault may strike, and then calls f.
+// pass records that the client has reached a point at which a fault may strike, and then calls f.
 func (k *client) pass(p sim.Point, f func()) {
 	k.stage.world.Pass(k.id, p)
 	k.afterPause(f)
@@ -345,7 +344,6 @@ func (k *client) record(e history.Event) {
 	k.stage.world.Record(k.id, e)
 }
 
-// recordGrant records an event together with its grant.
 func (k *client) recordGrant(e history.Event, g sim.Grant) {
 	k.served = true
 	k.stage.world.RecordGrant(k.id, e, g)
@@ -358,8 +356,7 @@ type tail struct {
 	lost int // number of bytes that were dropped before text
 }
 
-// mostKept is the maximum number of bytes of a client's output that are stored. mostSaid is the maximum number of bytes
-// that an error shows.
+// mostKept is the maximum number of bytes of a client's output to store. mostSaid is the maximum to show in an error.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10
@@ -377,7 +374,6 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// replace replaces the stored output with p.
 func (t *tail) replace(p []byte) {
 	t.mu.Lock()
 	t.text, t.lost = nil, 0
@@ -385,8 +381,7 @@ func (t *tail) replace(p []byte) {
 	t.Write(p)
 }
 
-// all returns the stored output, with the passwords in URLs hidden. If part of the output was dropped, all says how
-// much.
+// all returns the stored output, hiding the passwords in URLs. If part of the output was dropped, it says how much.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -397,7 +392,7 @@ func (t *tail) all() string {
 	return text
 }
 
-// last returns the last n bytes of the output, with the passwords in URLs hidden.
+// last returns the last n bytes of the output, hiding the passwords in URLs.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

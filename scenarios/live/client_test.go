@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// mode is the environment variable that makes the test binary act as a client. Its value selects the client.
+// mode is the environment variable that makes the test binary act as a client. Its value selects which one.
 const mode = "FENCEPOST_TEST_CLIENT"
 
 // inherited is an environment variable of this process that all clients must inherit.
@@ -70,7 +70,7 @@ func callTo(variable string) (w *wire, password string) {
 	return &wire{c, bufio.NewReader(c)}, password
 }
 
-// ask sends a command and returns the reply: the content of a string, or the first line of any other reply.
+// ask sends a command and returns the reply: the contents of a string, or the first line of any other reply.
 func (w *wire) ask(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -90,11 +90,11 @@ func (w *wire) ask(args ...string) string {
 
 const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 
-// thinks is the time that a client spends between two sections.
+// thinks is how long a client waits between two sections.
 const thinks = 200 * time.Millisecond
 
-// beClient is a client as a user might write it. It uses SET NX PX on one Redis server. The argument selects what the
-// client does wrong.
+// beClient is a client that a user might have written. It uses SET NX PX on one Redis server. The argument selects what
+// the client does wrong.
 func beClient(how string) {
 	switch how {
 	case "queues":
@@ -161,7 +161,7 @@ func beClient(how string) {
 // entered is a key that client-2 sets inside its section. client-1 waits for this key inside its own section.
 const entered = "entered"
 
-// prolongs extends the client's lock as often as it can while the client works, and writes at the end. It stops
+// prolongs extends the client's lock as often as it can while the client is working, and writes at the end. It stops
 // extending if a reply takes too long. If reports is set, it reports its extensions.
 func prolongs(redis, resource *wire, lock string, reports bool) {
 	say := func(words ...string) {

@@ -20,13 +20,13 @@ func (c *child) dialControl(to realtime.Door) (k *control, err error) {
 	return k, err
 }
 
-// say sends a report. When the answer arrives, say passes it to the given function.
+// say sends a report. When the answer arrives, it is passed to then.
 func (k *control) say(then func(answer []byte), args ...string) {
 	k.waiting = append(k.waiting, then)
 	k.Say(args)
 }
 
-// report sends a report, and raises the signal done when the report is acknowledged.
+// report sends a report, and raises the done signal once it is acknowledged.
 func (k *control) report(done *sim.Signal, args []string) {
 	k.say(func([]byte) { done.Raise() }, args...)
 }
@@ -42,7 +42,7 @@ func (k *control) took(kind byte, what []byte) {
 	}
 }
 
-// ended ends the client. It is called when the process that started the client has ended.
+// ended ends the client. It is called when the process that started the client ends.
 func (k *control) ended() {
 	k.of.loop.Fail(fmt.Errorf("the run of client %s has ended", k.of.id))
 }

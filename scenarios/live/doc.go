@@ -1,27 +1,26 @@
-// Package live runs a scenario in real time, or in virtual time, with processes on the host as its clients: those of
-// the user, in any language, or programs that implement the scenario's own protocols. It uses the host through package
+// Package live runs a scenario in real time, or in virtual time, with processes on the host as its clients: the user's
+// own, in any language, or programs that implement the scenario's own protocols. It uses the host through package
 // scenarios/live/realtime.
 //
 // [Reporting] describes what a client is given and what it must report. A report that is malformed or out of order is
-// answered with an error and ends the run. The events before it are kept and judged. The first ACQUIRING of each client
-// is answered only when all clients have sent theirs. A client that ends before its work is done counts as crashed, and
+// answered with an error and ends the run. The events before it are kept and judged. Each client's first ACQUIRING is
+// answered only when all clients have sent theirs. A client that ends before its work is done counts as crashed, and
 // the run continues.
 //
-// Each client has a password for the run. Its URLs contain the password, and nobody can use its ports without it.
-// Libraries of etcd and ZooKeeper cannot send a password; for them, the process that opens a connection must be in the
-// client's process group.
+// Each client has a password for the run. Its URLs contain the password, and nobody can use its ports without it. etcd
+// and ZooKeeper libraries cannot send a password; for them, the process that opens a connection must be in the client's
+// process group.
 //
-// Clients of etcd and ZooKeeper use the servers' own protocols. They reach the servers through the front end of the
-// simulated servers ([sim.Front]), as they do in a synctest bubble. Real members of etcd get the client's bytes
-// unchanged.
+// etcd and ZooKeeper clients use the servers' own protocols. They reach the servers through the simulated servers'
+// front end ([sim.Front]), as they do in a synctest bubble. Real etcd members get the client's bytes unchanged.
 //
 // ACQUIRED is answered before the section begins, and RELEASING before the release is sent. A recorded section
-// therefore lies within the time in which the client had the lock, and an overlap in the record is a real overlap.
+// therefore lies within the time that the client had the lock, and an overlap in the record is a real overlap.
 //
 // # Virtual time
 //
 // A run with [Options.Virtual] has the same reports and the same clients, but [traced.Machine] runs the clients in
-// virtual time on this machine. The loop uses the machine as its clock: while the loop waits, the clients run.
+// virtual time on this machine. The loop uses the machine as its clock: while the loop is waiting, the clients run.
 // Connections do not use ports, so no other process can reach them. Runs with equal plans are equal. The rest of this
 // comment is about real time.
 //
@@ -30,18 +29,18 @@
 // On a loaded machine these two times may differ by a second. No such delay makes a recorded section longer than the
 // real one:
 //
-//   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
-//     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
+//   - A report is recorded between its sending and its answer. During this time the client is waiting: with the lock
+//     after ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
 //   - A client may end on its own, or may already have ended when the plan is due to crash it. The end may have
 //     happened at any time since the client was last known to be alive. That is the time at which the run sent the last
 //     answer that the client waited for before it sent its last command to the resource. The recorded crash has this
-//     time as its Until. Mutual exclusion counts as violated only if it is violated for every possible time of the end.
-//     If it is violated only for some, it is undecided. An answer that is not known to have arrived does not show that
-//     the client was alive, because its bytes may have been read long after they were sent.
+//     time as its Until. Mutual exclusion counts as violated only if it is violated for every possible end time. If it
+//     is violated only for some, it is undecided. An answer that is not known to have arrived does not show that the
+//     client was alive, because its bytes may have been read long after they were sent.
 //   - To crash a client that is still alive, the run stops it and then kills it. The crash is recorded no later than
 //     the process ends.
 //   - A pause begins when every thread has stopped. What was sent by then counts as sent before the pause.
-//   - The end of a connection alone decides nothing. If a real server ended on its own, the run is undecided.
+//   - A connection's end alone does not decide anything. If a real server ended on its own, the run is undecided.
 //
 // However, a delay of FAILED, RELEASED or an answer makes a wait longer, and fault-tolerance and deadlock-freedom
 // measure waits. Therefore the run reports how late the host was, and warns if a stall was longer than a client waits
@@ -49,9 +48,9 @@
 //
 // # What a client need not report
 //
-// The run recognizes a grant from what the servers have recorded since ACQUIRING: the keys of the lock that were set on
-// this client's connections, by any command. The grant begins when the reply that completed a quorum arrived at the
-// client's machine. It lasts for the validity that the client reported, or, if it reported none, until the first of the
+// The run recognizes a grant from what the servers have recorded since ACQUIRING: the lock's keys that were set on this
+// client's connections, by any command. The grant begins when the reply that completed a quorum arrived at the client's
+// machine. It lasts for the validity that the client reported, or, if it did not report one, until the first of the
 // keys expires.
 package live
 
@@ -62,7 +61,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Reporting returns a description, for the author of a client, of what the client is given and what it must report.
+// Reporting tells the author of a client what the client is given and what it must report.
 func Reporting() string {
 	var members strings.Builder
 	of := "instead, for %s, the addresses of the members: %s …"

@@ -19,14 +19,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// equalVariable is an environment variable that makes a process of the test binary print the runs of a command. Its
-// value is the number of seeds.
+// equalVariable is an environment variable that makes a process of the test binary print a command's runs. Its value is
+// the number of seeds.
 const equalVariable = "FENCEPOST_TEST_EQUAL"
 
-// equalCommand is the environment variable that contains the command whose runs are compared.
+// equalCommand is the environment variable for the command whose runs are compared.
 const equalCommand = "FENCEPOST_TEST_COMMAND"
 
-// onOne, onCluster and onThree are the scenarios of the runs that are compared.
+// onOne, onCluster and onThree are the scenarios for the runs that are compared.
 const (
 	onOne     = "name: one\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s}\nwork: {hold: 1s}\n"
 	onCluster = "name: cluster\nservers: {redis: 3, replicas: 1, cluster: on, node-timeout: 1s}\n" +
@@ -106,7 +106,7 @@ func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 	}
 }
 
-// runsOf starts another process that runs a command, and returns what it prints about the runs.
+// runsOf starts another process that runs a command, and returns what that process prints about the runs.
 func runsOf(t *testing.T, command string, seeds int) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -135,7 +135,7 @@ func runsOf(t *testing.T, command string, seeds int) string {
 // multiple of 256, so a full test, with 200 seeds, includes a restart.
 const firstEqual = 156
 
-// printRuns runs a command three times with each of several seeds. For each seed, it prints a line with a hash of the
+// printRuns runs a command three times for each of several seeds. For each seed, it prints a line with a hash of the
 // run's calls.
 func printRuns(t *testing.T, command string, seeds int) {
 	text := onOne

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// TestAProgramIsGivenWhatIsListed checks the list passedSettings. It must contain exactly the settings in the mappings
-// "lock" and "work" whose values affect the environment of a client's program.
+// TestAProgramIsGivenWhatIsListed checks the passedSettings list. It must contain exactly the settings in the "lock"
+// and "work" mappings that affect the environment of a client's program.
 func TestAProgramIsGivenWhatIsListed(t *testing.T) {
 	const text = "name: lock\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 7s}\n"
 	work := func(path, value string) (env string, s *scenarios.Scenario) {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// keyGrant is a grant from one server to an attempt: a key of the lock that a request of the attempt set on that
+// keyGrant is a grant from one server to an attempt: one of the attempt's requests set a key of the lock on that
 // server. A master and its replicas count as one server, and only the latest grant from them counts.
 type keyGrant struct {
 	server sim.ProcessID
@@ -20,8 +20,8 @@ type keyGrant struct {
 	said   bool          // whether the reply has arrived
 }
 
-// keep is called for each event, and reports whether the event should be in the history. It tracks the owners of keys,
-// and drops events about keys that do not belong to locks of the scenario.
+// keep is called for each event, and reports whether the event should be in the history. It tracks key owners, and
+// drops events about keys that do not belong to the scenario's locks.
 func (st *stage) keep(e *history.Event) bool {
 	switch e.F {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
@@ -52,9 +52,9 @@ func (st *stage) keep(e *history.Event) bool {
 	return true
 }
 
-// lockOf returns the lock to which a key belongs, or "" if there is no such lock. It expects the names that libraries
-// give to keys: the lock's name is the whole key, or the part before the key's last slash. In both cases, a path may
-// precede the name.
+// lockOf returns the lock that a key belongs to, or "" if there is none. It expects the key names that libraries use:
+// the lock's name is the whole key, or the part before the key's last slash. In both cases, a path may precede the
+// name.
 func (st *stage) lockOf(key string) history.Lock {
 	folder := key[:max(strings.LastIndexByte(key, '/'), 0)]
 	for _, lock := range st.locks {
@@ -74,7 +74,8 @@ type place struct {
 	member string
 }
 
-// stands reports whether a server has a key of the lock with the given owner value, which the given attempt has set.
+// stands reports whether a server has a key of the lock that has the given owner value and was set by the given
+// attempt.
 func (st *stage) stands(server sim.ProcessID, lock history.Lock, o owned) bool {
 	for at, v := range st.standing {
 		if at.server == server && at.lock == lock && v.of == o.of && (v.value == o.value || at.member == o.value) {
@@ -121,8 +122,8 @@ func (k *client) keyed(e *history.Event) {
 	}
 }
 
-// seat returns the first server of the group to which a server belongs, or the server itself if it is in no group. The
-// servers of a group hold the same data.
+// seat returns the first server in a server's group, or the server itself if it is not in a group. All servers in a
+// group hold the same data.
 func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	for _, group := range st.groups {
 		if slices.Contains(group, server) {
@@ -132,8 +133,8 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle drops grants whose owner value differs from the given one. They belong to earlier rounds of requests, which
-// the client believes to have failed.
+// settle drops the grants with an owner value other than the given one. They belong to earlier rounds of requests,
+// which the client believes to have failed.
 func (h *hold) settle(value string) {
 	is := func(y *keyGrant) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {
@@ -141,8 +142,7 @@ func (h *hold) settle(value string) {
 	}
 }
 
-// answered records that the reply to a request of an attempt has arrived. sent is the time at which the client sent the
-// request.
+// answered records that a reply to one of the attempt's requests has arrived. sent is when the client sent the request.
 func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	for _, y := range h.yes {
 		if y.server == server && !y.said {
@@ -154,10 +154,10 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns the grant of a lock that all servers grant together, because they keep a common log. Since is the time
-// at which the client began to request the lock, and Granted is the time of the client's report. The grant lasts for
-// the validity that the client reported or, if it reported none, as long as the session or the key's lease. ok is false
-// if that is not known.
+// agreed returns the grant of a lock that all servers grant together, because they keep a common log. Since is when the
+// client began to request the lock, and Granted is the time of the client's report. The grant lasts for the validity
+// that the client reported or, if it did not report one, as long as the session or the key's lease. ok is false if that
+// is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time
@@ -181,9 +181,8 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when the client sent each request that was answered. Such a request extends a ZooKeeper session,
-// unless it has ended, until one TTL after the request was sent. The answer also tells the client which keys it has
-// set.
+// follow records when the client sent each request that was answered. Unless the ZooKeeper session has ended, such a
+// request extends it until one TTL after the request was sent. The answer also tells the client which keys it has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -208,9 +207,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant combines the grants that the servers have given so far into one grant. The lock counts as granted once a quorum
-// has granted it, because the client may decide then that it holds the lock. ok is false if no server has granted the
-// lock.
+// grant combines the servers' grants so far into one grant. The lock counts as granted once a quorum has granted it,
+// because the client may then decide that it holds the lock. ok is false if no server has granted the lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holdings counts the resources of the host that this process uses: memory, files and processes.
+// holdings counts the host resources that this process uses: memory, files and processes.
 type holdings struct {
 	files     int // number of open files
 	processes int // number of children, including those that have ended and that nobody has waited for

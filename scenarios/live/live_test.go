@@ -22,9 +22,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// scenario returns a scenario in which two clients use a lock with a TTL of one second. It includes the given
-// additional lines. The clients check the elapsed time. Otherwise, their lease would begin when they receive the reply,
-// so a stall of the host could make the lease outlast the key.
+// scenario returns a scenario in which two clients use a lock with a TTL of one second, plus the given additional
+// lines. The clients check the elapsed time. Otherwise, their lease would begin when they receive the reply, so a host
+// stall could make the lease outlast the key.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
@@ -59,7 +59,7 @@ func start(t testing.TB) *process.Keeper {
 }
 
 // run runs a scenario with processes of the test binary as clients. If how is empty, they are Fencepost's own clients.
-// Otherwise, they act as a user's clients, and the value of how selects what they do.
+// Otherwise, they act as a user's clients, and how selects what they do.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
 	return runOn(t, s, how, Simulated{})
@@ -104,7 +104,7 @@ var excluding = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, c
 	checker.Ownership, checker.DeadlockFreedom}
 
 // TestAPauseBeyondTheLease checks that a pause has the same effect in real time as in virtual time, both for a user's
-// client and for Fencepost's own.
+// client and for one of Fencepost's own.
 func TestAPauseBeyondTheLease(t *testing.T) {
 	t.Parallel()
 	const pause = "faults: [pause client-1 for 3s after acquired]"
@@ -122,7 +122,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		// client-2 acquires the lock after client-1, in the first or the second cycle
+		// client-2 acquires the lock after client-1, in either the first or the second cycle
 		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
 		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
 		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
-// TestAClientOfOurOwnSeesHowLateItIs pauses one of Fencepost's own clients during its work, for longer than the lease.
-// If the client checks its clock, it must not write.
+// TestAClientOfOurOwnSeesHowLateItIs checks that one of Fencepost's own clients does not write after being paused
+// during its work for longer than the lease, if it checks its clock.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -190,8 +190,8 @@ func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	}
 }
 
-// TestSectionsExclude checks that no violation is reported for a sound lock, with a user's clients and with Fencepost's
-// own.
+// TestSectionsExclude checks that no violation is reported for a sound lock, either with a user's clients or with
+// Fencepost's own.
 func TestSectionsExclude(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ protocol, client, more string }{
@@ -254,8 +254,8 @@ func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	}
 }
 
-// TestGrantsAreWhatTheServersGave checks that the times of a grant (since, granted and until) agree with the servers'
-// records if the client does not report the validity of its lock.
+// TestGrantsAreWhatTheServersGave checks that a grant's times (since, granted and until) agree with the servers'
+// records if the client does not report how long its lock is valid.
 func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "work: {cycles: 2, writes: 1}"), "works")
@@ -283,7 +283,7 @@ func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	}
 }
 
-// TestAllBeginTogether checks that no section begins before all clients are ready, and that the clients then begin one
+// TestAllBeginTogether checks that no section begins until all clients are ready, and that the clients then begin one
 // after another.
 func TestAllBeginTogether(t *testing.T) {
 	t.Parallel()
@@ -355,10 +355,10 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt checks faults that name a message, with a user's client and with Fencepost's
-// own. If the fault affects a message, it must strike the message that it names. If it has another target, it must
-// strike that target when the named message leaves or arrives. If the message is never sent, the report must list the
-// messages that were sent.
+// TestAFaultThatNamesAMessageStrikesIt checks faults that name a message, both with a user's client and with one of
+// Fencepost's own. If the fault affects a message, it must strike the one it names. If it has a different target, it
+// must strike that target when the named message leaves or arrives. If the message is never sent, the report must list
+// the messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
@@ -397,13 +397,13 @@ func (clockless) Can(f *nemesis.Fault) error {
 	return nil
 }
 
-// asBytes is a Fleet whose servers receive the bytes of clients unchanged.
+// asBytes is a Fleet whose servers receive clients' bytes unchanged.
 type asBytes struct{ Simulated }
 
 func (asBytes) Front(sim.Front) sim.Front { return etcdserver.Bytes{} }
 
 // TestAnExtensionThatFailedIsBlamed checks that the report names a failed extension as the cause, together with the
-// fault that prevented it. The report about a user's client must be as detailed as one about Fencepost's own.
+// fault that prevented it. The report on a user's client must be as detailed as one on Fencepost's own.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
@@ -424,8 +424,8 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	}
 }
 
-// TestAStallThatMayDecideIsReported checks that a stall of the host is reported if it is longer than a client waits for
-// a reply.
+// TestAStallThatMayDecideIsReported checks that a host stall is reported if it is longer than a client waits for a
+// reply.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
@@ -435,7 +435,7 @@ func TestAStallThatMayDecideIsReported(t *testing.T) {
 	}
 }
 
-// TestWarnings checks that a warning is printed only if a stall of the host could change the outcome of the run.
+// TestWarnings checks that a warning is printed only if a host stall could change the run's outcome.
 func TestWarnings(t *testing.T) {
 	for lock, want := range map[string]string{
 		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",
@@ -455,8 +455,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTheFirstAttemptPassesPointsOfThePlan checks that a fault that is triggered by a step of a client's work can
-// strike even the first attempt of the first client.
+// TestTheFirstAttemptPassesPointsOfThePlan checks that a fault triggered by a step in a client's work can strike even
+// the first client's first attempt.
 func TestTheFirstAttemptPassesPointsOfThePlan(t *testing.T) {
 	r, err := run(t, scenario(t, "set-nx-px", "faults: [pause client-1 for 1ms after acquire-start]"), "works")
 	if err != nil {

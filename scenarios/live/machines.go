@@ -15,13 +15,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// Virtual performs runs in virtual time for scenarios whose clients are programs. All processes of a run belong to the
-// same thread of the host, so Virtual keeps one thread for each of the runs that are performed at the same time.
+// Virtual performs runs in virtual time for scenarios whose clients are programs. All of a run's processes belong to
+// the same host thread, so Virtual keeps one thread for each concurrent run.
 type Virtual struct {
 	words   []string // the words of the command that starts a client
 	dir     string
-	tracer  *traced.Tracer  // set only in the copy that each thread has: the tracer of the thread
-	compare bool            // likewise: record the calls, to compare them with those of another run
+	tracer  *traced.Tracer  // set only in each thread's copy: the thread's tracer
+	compare bool            // likewise: record the calls, to compare them with another run's
 	stopped context.Context // done once Stop was called
 	stop    context.CancelFunc
 
@@ -30,8 +30,8 @@ type Virtual struct {
 	all  int
 }
 
-// NewVirtual returns a Virtual that runs a command as each client of a scenario, without a shell. The error is a
-// *RefusedError if the clients of this scenario cannot be programs in virtual time.
+// NewVirtual returns a Virtual whose clients each run the given command, without a shell. The error is a *RefusedError
+// if this scenario's clients cannot be programs in virtual time.
 func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 	words, err := wordsOf(command)
 	if err != nil {
@@ -46,13 +46,13 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 	return v, err
 }
 
-// machinist is a goroutine with its own thread, which performs runs.
+// machinist is a goroutine with its own thread that performs runs.
 type machinist struct {
 	jobs chan func(*traced.Tracer)
-	done chan struct{} // closed when the processes of the thread have ended
+	done chan struct{} // closed when the thread's processes have ended
 }
 
-// Code returns the scenarios.Code for performing runs with v.
+// Code returns the scenarios.Code that performs runs with v.
 func (v *Virtual) Code() *scenarios.Code {
 	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed, Given: passedSettings}
 }
@@ -70,7 +70,7 @@ func (v *Virtual) hire() (*machinist, error) {
 	number, began := v.all, make(chan error)
 	v.all++
 	go func() {
-		// The goroutine never unlocks the thread. Therefore, the thread and the processes that it started end with the
+		// The goroutine never unlocks the thread, so the thread and the processes that it started end with the
 		// goroutine.
 		runtime.LockOSThread()
 		defer close(m.done)
@@ -86,11 +86,10 @@ func (v *Virtual) hire() (*machinist, error) {
 	return m, <-began
 }
 
-// Stop ends all runs that are under way, and those that are begun later, with ErrInterrupted. It may be called on any
-// goroutine.
+// Stop ends all current and future runs with ErrInterrupted. It may be called on any goroutine.
 func (v *Virtual) Stop() { v.stop() }
 
-// Close ends the threads and their processes. The caller must make sure that no run is under way.
+// Close ends the threads and their processes. The caller must make sure that no run is in progress.
 func (v *Virtual) Close() {
 	if v == nil {
 		return
@@ -102,11 +101,11 @@ func (v *Virtual) Close() {
 	v.idle = nil
 }
 
-// One out of every repeatEvery runs is performed twice, to check that equal seeds give equal runs.
+// One in repeatEvery runs is performed twice, to check that the same seed gives the same run.
 const repeatEvery = 32
 
-// carryOut performs the run of a plan. The error is a *[scenarios.CodeError] if the program cannot be run, or if a
-// second run with the same seed differs. Several goroutines may call carryOut at the same time.
+// carryOut performs a plan's run. The error is a *[scenarios.CodeError] if the program cannot be run, or if a second
+// run with the same seed is different. Several goroutines may call carryOut at the same time.
 func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
 	m, err := v.hire()
 	if err != nil {
@@ -171,7 +170,7 @@ func (v *Virtual) rerun(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *tra
 	return nil
 }
 
-// differs returns an error that describes the first call in which two runs with the same seed differ.
+// differs returns an error that describes the first difference between the calls of two runs with the same seed.
 func differs(seed uint64, a, b *traced.Call) error {
 	show := func(c *traced.Call) string {
 		if c == nil {
@@ -183,8 +182,8 @@ func differs(seed uint64, a, b *traced.Call) error {
 		"A client depends on something on the host that differs from run to run", seed, show(a), show(b))}
 }
 
-// wordsOf splits a command into words. It understands quotes. It returns an error for any character, other than a
-// quote, that is special to a shell.
+// wordsOf splits a command into words. It understands quotes. Any other character with a special meaning to a shell is
+// an error.
 func wordsOf(command string) (words []string, err error) {
 	var word strings.Builder
 	var quote rune

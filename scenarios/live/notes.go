@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the maximum length, in bytes, of an argument of a command in a run. A line of a history may be at
-// most 1 MiB long. It contains a value and a member, each byte of which may take up six bytes.
+// mostArgument is the maximum length, in bytes, of a command argument in a run. A line of a history may be at most 1
+// MiB long. It contains a value and a member, each byte of which may take up six bytes.
 const mostArgument = 64 << 10
 
 // tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
@@ -43,15 +43,14 @@ func recordable(value string) string {
 	return "0x" + hex.EncodeToString([]byte(value))
 }
 
-// incidents collects distinct observations for the reader of a report, and counts how many times each occurred.
+// incidents collects distinct observations for a report's reader, and counts how many times each occurred.
 type incidents struct {
 	keys  []string
 	texts map[string]string
 	times map[string]int
 }
 
-// mostIncidents is the maximum number of distinct incidents that are kept. Further incidents are only counted, in a
-// single total.
+// mostIncidents is the maximum number of distinct incidents that are kept. All others only add to a single count.
 const mostIncidents = 50
 
 // add counts an incident. If add is called several times with the same key, only the first text is kept.
@@ -83,8 +82,8 @@ func (n *incidents) list() (lines []string) {
 	return lines
 }
 
-// usualErrors lists errors that are normal when servers fail over, restart or do not know a script yet, and the errors
-// of the resource.
+// usualErrors lists errors that are normal when servers fail over, restart or do not know a script yet, and the
+// resource's errors.
 var usualErrors = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT",
 	"STALETOKEN", "UNBLOCKED"}
 
@@ -106,8 +105,8 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns a string on one line, truncated to the maximum length in bytes. It omits control characters and the
-// passwords of URLs.
+// shown returns a string on one line, truncated to the maximum length in bytes. It omits control characters, and
+// passwords in URLs.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {
@@ -125,5 +124,5 @@ func shown(text string, most int) string {
 // userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`(://)[^/\s"'@]*@`)
 
-// WithoutPasswords returns text with "…" in place of the user and password of each URL.
+// WithoutPasswords returns text with the user and password of each URL replaced by "…".
 func WithoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }

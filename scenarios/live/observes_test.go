@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// The output of a program begins with the lines firstTwo. If the key is lost, it ends with the lines keyLost.
+// A program's output begins with the lines firstTwo. If the key is lost, it ends with the lines keyLost.
 var (
 	firstTwo = []string{"0.0 0.0 0.0 client-1", "1.0 1.0 0.0 client-1"}
 	keyLost  = []string{"2.0 2.0 0.0 nobody", "3.0 3.0 0.0 nobody", fifth}
@@ -53,7 +53,7 @@ var seen = []struct{ faults, sees []string }{
 	{[]string{"drift redis-1 clock by +500000ppm from 0s"}, []string{third, "3.0 3.0 0.0 nobody", fifth}},
 	{[]string{"crash redis-1 losing everything at 1500ms, restart after 1s"}, []string{
 		"2.0 2.0 0.5 TimeoutError", "3.5 3.5 0.0 nobody", "4.5 4.5 0.0 nobody"}},
-	// The server's host is up, and refuses connections.
+	// The server's host is up and refuses connections.
 	{[]string{"shut down redis-1 at 1500ms, restart after 1s"}, []string{"2.0 2.0 0.0 ConnectionError", fourth,
 		fifth}},
 	// The old master becomes a replica.
@@ -69,9 +69,9 @@ var seen = []struct{ faults, sees []string }{
 }
 
 // TestEachKindOfFaultStrikesAProgram checks that a program observes the effects of each kind of fault on itself, on its
-// server and on the network. The program sets a key that expires after 3.5 s. It reads this key five times, and waits
-// for a second each time. It prints how far its monotonic clock and its wall clock have advanced, how long the reply
-// took, and the reply.
+// server and on the network. The program sets a key that expires after 3.5 s. It reads this key five times, waiting for
+// a second each time. It prints how far its monotonic clock and its wall clock have advanced, how long the reply took,
+// and the reply.
 func TestEachKindOfFaultStrikesAProgram(t *testing.T) {
 	redisPy(t) // what the program needs
 	const text = "name: seen\nservers: {redis: 1, replicas: 1, reconfigure-after: 200ms, persistence: " +
@@ -108,8 +108,8 @@ func TestEachKindOfFaultStrikesAProgram(t *testing.T) {
 	}
 }
 
-// TestTheSessionOfAProgramExpires checks that if the servers let the session of a program that uses kazoo's lock
-// expire, another program gets the lock while the first one works.
+// TestTheSessionOfAProgramExpires checks that if the servers expire the session of a program using kazoo's lock,
+// another program gets the lock while the first one is still working.
 func TestTheSessionOfAProgramExpires(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	if err := exec.Command(python, "-c", "import redis, kazoo.recipe.lock").Run(); err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// zeroVariable is the environment variable that gives Fencepost's own clients the time at which the world's time is
-// zero, in ns on the host's monotonic clock.
+// zeroVariable is the environment variable that tells Fencepost's own clients when the world's time is zero, in ns on
+// the host's monotonic clock.
 const zeroVariable = "FENCEPOST_ZERO"
 
-// Fencepost's own clients send these commands, on connections whose replies are framed.
+// Fencepost's own clients send these commands, on connections with framed replies.
 const (
 	toOpen   = "OWN"    // the first command on the connection for reports; the reply is a birth, as JSON
 	toBegin  = "BEGIN"  // once all clients have sent it, the reply is the time at which the work begins
@@ -46,7 +46,7 @@ type grant struct {
 	Counted        []sim.ProcessID
 }
 
-// ownCommand carries out a command that one of Fencepost's own clients has sent.
+// ownCommand carries out a command from one of Fencepost's own clients.
 func (s *state) ownCommand(args []string) {
 	s.framed = true
 	k, st := s.client, s.client.stage
@@ -94,7 +94,7 @@ func (s *state) acknowledge() { s.reply(nil) }
 
 func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
-// recorded adds an event to the history. One of Fencepost's own clients has reported the event.
+// recorded adds an event reported by one of Fencepost's own clients to the history.
 func (k *client) recorded(r *record) {
 	if r.Grant == nil {
 		k.record(r.Event)

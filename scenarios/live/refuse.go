@@ -16,7 +16,7 @@ type RefusedError struct {
 	Reason string
 }
 
-// Error returns what is refused, and why.
+// Error says what is refused, and why.
 func (e *RefusedError) Error() string {
 	if e.Line == "" {
 		return e.Reason
@@ -24,7 +24,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed lists the steps that a user's client reports. Each of these steps can trigger a fault.
+// passed lists the steps that a user's client reports. Each of them can trigger a fault.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 
@@ -55,7 +55,7 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	return nil
 }
 
-// cannot returns the reason why a fault cannot be carried out with the user's clients, or "" if it can.
+// cannot returns the reason why a fault cannot be injected with the user's clients, or "" if it can.
 func (o *Options) cannot(f *nemesis.Fault) string {
 	if o.Command == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// word is the first word of a report. It says what has happened.
+// word is a report's first word. It says what has happened.
 type word string
 
 const (
@@ -26,7 +26,7 @@ const (
 	released  word = "RELEASED"
 )
 
-// grammar lists the first words of reports. For each, it says what may follow in addition to the lock.
+// grammar lists the first words of reports. For each, it says what else may follow besides the lock.
 var grammar = []struct {
 	word    word
 	attempt bool
@@ -43,7 +43,7 @@ var grammar = []struct {
 	{released, true, []string{"REFUSED", "UNKNOWN"}},
 }
 
-// report is a FENCEPOST command that a client sends.
+// report is a FENCEPOST command sent by a client.
 type report struct {
 	word     word
 	lock     history.Lock
@@ -55,7 +55,6 @@ type report struct {
 	unknown  bool // for a release or an extension: whether its outcome is unknown
 }
 
-// parseReport parses the arguments of a FENCEPOST command.
 func parseReport(args []string) (r report, err error) {
 	words := make([]string, len(grammar))
 	for i := range grammar {

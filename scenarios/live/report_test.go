@@ -77,7 +77,7 @@ func TestReportsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestReportingNamesAllWords checks that the documentation for authors of clients lists exactly the reports that a run
+// TestReportingNamesAllWords checks that the documentation for client authors lists exactly the reports that a run
 // accepts.
 func TestReportingNamesAllWords(t *testing.T) {
 	for _, g := range grammar {
@@ -168,8 +168,8 @@ func TestWhatServersGrant(t *testing.T) {
 	}
 }
 
-// TestWhoseRequestItIs checks that a request that contains an earlier attempt's owner value is assigned to that attempt
-// if the key that the attempt set still exists. Every other request must be assigned to the latest attempt.
+// TestWhoseRequestItIs checks that a request with an earlier attempt's owner value is assigned to that attempt if the
+// key that it set still exists. Every other request must be assigned to the latest attempt.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
 	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
@@ -215,8 +215,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 	}
 }
 
-// TestClientsBeginInTurn checks that a client begins only when the clients before it are served, paused or crashed, but
-// does not wait for them for long.
+// TestClientsBeginInTurn checks that a client does not begin until the clients before it have been served, paused or
+// crashed, but does not wait for them for long.
 func TestClientsBeginInTurn(t *testing.T) {
 	acquire := func(of history.Type) func(*stage, *client) {
 		return func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: of}) }

@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// Fleet is the set of lock servers of a run.
+// Fleet is a run's set of lock servers.
 type Fleet interface {
-	// Can returns the reason why a fault on the servers cannot be carried out, or nil if it can. It is called for every
-	// fault of the plan, before anything starts.
+	// Can returns the reason why a fault on the servers cannot be carried out, or nil if it can. It is called for each
+	// fault in the plan, before anything starts.
 	Can(f *nemesis.Fault) error
 	// Front returns the front end through which the user's clients reach the servers. own is the simulated servers'
 	// front end, or nil if they have none.
@@ -30,7 +30,7 @@ type Fleet interface {
 	Server(id sim.ProcessID, own sim.Server) sim.Server
 	// Begin starts the servers. It uses the loop to pass everything that they do to the simulated world.
 	Begin(l *realtime.Loop) error
-	// End stops everything that Begin has started. It is called once, after the loop has ended, even if Begin failed.
+	// End stops everything that Begin started. It is called once, after the loop has ended, even if Begin failed.
 	End() error
 }
 
@@ -68,29 +68,29 @@ type Options struct {
 	wanted   scenarios.Wanted
 }
 
-// Patience is the maximum time that programs may take to start. It includes a margin.
+// Patience is the maximum time, including a margin, that programs may take to start.
 const Patience = 30 * time.Second
 
 // Result is the result of a run.
 type Result struct {
 	scenarios.Result
 	Late  realtime.Lateness
-	Notes []string // what the reader of the report must know about the run
-	// Partial is set if a client ended or misbehaved before its work was done. Laws may then hold only because too
-	// little was tested.
+	Notes []string // what readers of the report must know about the run
+	// Partial is set if a client ended or misbehaved before it had finished its work. Laws may then hold only because
+	// too little was tested.
 	Partial bool
 	Printed []Printed
 	calls   []traced.Call // in virtual time, if requested
 }
 
-// Printed is the output of a client, or the last part of it.
+// Printed is a client's output, or the last part of it.
 type Printed struct {
 	Client sim.ProcessID
 	Text   string
 }
 
 // Run carries out the plan. If the plan cannot be carried out, Run returns a *RefusedError before anything starts. A
-// client that violates the protocol for reports ends the run. If the scenario had begun by then, the result says so;
+// client that violates the report protocol ends the run. If the scenario had begun by then, the result says so;
 // otherwise Run returns a *ClientError. If something else ends the run after its start, Run returns both a result and
 // an error, and the result must not be judged.
 func Run(o Options, p nemesis.Plan) (*Result, error) {
@@ -143,8 +143,8 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	return result, st.failed
 }
 
-// tooLittle returns a sentence that names the clients that ended before their work was done. It returns "" if there are
-// none.
+// tooLittle returns a sentence that names the clients that ended before they had finished their work. It returns "" if
+// there are none.
 func (st *stage) tooLittle() string {
 	if len(st.crashes.keys) == 0 {
 		return ""
@@ -153,7 +153,6 @@ func (st *stage) tooLittle() string {
 		strings.Join(st.crashes.list(), "; ") + "."
 }
 
-// printed returns what the clients have printed.
 func (st *stage) printed() (list []Printed) {
 	for _, k := range st.clients {
 		if text := k.said.all(); text != "" {
@@ -163,7 +162,7 @@ func (st *stage) printed() (list []Printed) {
 	return list
 }
 
-// rebase subtracts zero from the times of a history. Earlier times become 0.
+// rebase subtracts zero from a history's times. Times before zero become 0.
 func rebase(h *history.History, zero sim.Time) {
 	shift := func(t *sim.Time) {
 		if *t != history.Never {
@@ -191,7 +190,7 @@ func rebase(h *history.History, zero sim.Time) {
 	shift(&h.Header.End)
 }
 
-// notes returns what the reader of the report must know about the run.
+// notes returns what readers of the report must know about the run.
 func (st *stage) notes(stall string) []string {
 	late, notes := st.loop.Late(), st.crashes.list()
 	if st.virtual == nil {
@@ -222,8 +221,8 @@ func (st *stage) notes(stall string) []string {
 	return append(notes, warnings(st.Scenario)...)
 }
 
-// stalled returns a note if a stall of the host may have changed the outcome of the run, because it was longer than
-// some client waits for a reply. Otherwise it returns "".
+// stalled returns a note if a host stall may have changed the outcome of the run, because it was longer than some
+// client waits for a reply. Otherwise it returns "".
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
@@ -235,7 +234,7 @@ func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	return ""
 }
 
-// mostQuoted is the maximum number of bytes of a client's output that a note quotes.
+// mostQuoted is the maximum number of bytes of a client's output to quote in a note.
 const mostQuoted = 300
 
 func rounded(d time.Duration) time.Duration {
@@ -248,14 +247,14 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// leastTTL and leastSlack are the smallest TTL and the smallest slack at which a stall of the host is unlikely to
-// change the outcome of a run. The slack is the TTL minus the time for which a client holds the lock.
+// leastTTL and leastSlack are the smallest TTL and slack at which a host stall is unlikely to change the outcome of a
+// run. The slack is the TTL minus the time for which a client holds the lock.
 const (
 	leastTTL   = 300 * time.Millisecond
 	leastSlack = 50 * time.Millisecond
 )
 
-// warnings says why stalls of the host may change the outcome of a run of s. The list is empty if that is unlikely.
+// warnings says why host stalls may change the outcome of a run of s. The list is empty if that is unlikely.
 func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold

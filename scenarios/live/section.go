@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// report handles a report of the user's client. It calls ok to send the answer.
+// report handles a report from the user's client. It calls ok to send the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
 		return fmt.Errorf("%s is not one of its locks: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
@@ -69,7 +69,7 @@ func (k *client) report(r *report, ok func()) error {
 	return nil
 }
 
-// mayFollow lists, for each report, the reports that it may follow.
+// mayFollow lists, for each report, which reports it may follow.
 var mayFollow = map[word][]word{
 	acquiring: {released, failed, lost},
 	acquired:  {acquiring},
@@ -82,7 +82,7 @@ var mayFollow = map[word][]word{
 	released:  {releasing},
 }
 
-// allows returns nil if the client may send the report now, and otherwise an error that gives the reason.
+// allows returns nil if the client may send the report now, and otherwise an error that says why not.
 func (h *hold) allows(r *report) error {
 	if !slices.Contains(mayFollow[r.word], h.step) {
 		if h.attempt == "" {
@@ -103,12 +103,11 @@ func (h *hold) allows(r *report) error {
 	return nil
 }
 
-// mostOld is the maximum number of owner values of earlier attempts that are kept. They are needed to recognize late
-// requests of those attempts.
+// mostOld is how many owner values of earlier attempts are kept at most. They are needed to recognize late requests
+// from those attempts.
 const mostOld = 16
 
-// asks handles ACQUIRING: the client begins an attempt. The first attempt of each client waits until all clients are
-// ready.
+// asks handles ACQUIRING: the client begins an attempt. Each client's first attempt waits until all clients are ready.
 func (k *client) asks(h *hold, r *report, ok func()) {
 	h.step = acquiring
 	begin := func() {
@@ -130,7 +129,7 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 	begin()
 }
 
-// age moves the owner values of the current attempt to the list of owner values of earlier attempts.
+// age moves the current attempt's owner values to the list of owner values from earlier attempts.
 func (h *hold) age() {
 	for _, v := range h.values {
 		h.remember(v, h.attempt)
@@ -172,7 +171,7 @@ func (k *client) grants(h *hold, r *report, e history.Event) {
 	k.stage.ungranted++
 }
 
-// extends records that an extension begins, unless one is already in progress.
+// extends records the start of an extension, unless one is already in progress.
 func (k *client) extends(h *hold, lock history.Lock) {
 	if !h.extending {
 		h.extending, h.asked = true, k.stage.world.Now()
@@ -200,7 +199,7 @@ func (k *client) leaves(h *hold, r *report, ok func()) {
 	})
 }
 
-// hasFinished reports whether the client has completed all its sections, and neither holds nor waits for a lock.
+// hasFinished reports whether the client has completed all its sections, and is neither holding nor waiting for a lock.
 func (k *client) hasFinished() bool {
 	want, had := k.config.Work.Cycles, 0
 	if k.config.Work.Take != scenarios.TakeOne {

@@ -16,7 +16,7 @@ import (
 )
 
 // takesAll is a client that acquires all its locks, works with each of them, and releases them. If crosswise is set, it
-// does not work, and it requests its second lock while the other client holds that lock.
+// does not work, and it requests its second lock while the other client is holding that lock.
 func takesAll(redis, resource *wire, crosswise bool) {
 	var locks []string
 	for n := 1; os.Getenv(fmt.Sprint("FENCEPOST_LOCK_", n)) != ""; n++ {
@@ -83,8 +83,8 @@ func TestSeveralLocks(t *testing.T) {
 	}
 }
 
-// TestWhichLockARequestIsAbout checks that a request is assigned to the lock that it or its transaction names. If it
-// names none, it is assigned to the lock that the client requested last.
+// TestWhichLockARequestIsAbout checks that a request is assigned to the lock named in it or its transaction. If none is
+// named, it is assigned to the lock that the client requested last.
 func TestWhichLockARequestIsAbout(t *testing.T) {
 	_, k := rig()
 	k.locks, k.latest = []history.Lock{"a", "b"}, "b"

@@ -55,10 +55,10 @@ type hostClock interface {
 	Close()
 }
 
-// startInterval is the delay between the start of one of the user's clients and the start of the next.
+// startInterval is the delay between starting one of the user's clients and starting the next.
 const startInterval = 30 * time.Millisecond
 
-// Within calls run. In real time, it has nothing to prepare.
+// Within calls run. In real time, there is nothing to prepare.
 func (st *stage) Within(run func()) { run() }
 
 // Prepare makes the world use the host's wall clock.
@@ -77,7 +77,7 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server returns the server that the fleet uses instead of a simulated server (own).
+// Server returns the server that the fleet uses instead of own, a simulated server.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -92,10 +92,10 @@ func (st *stage) onRedis() bool { return st.Scenario.Servers.RedisNodes() }
 func (st *stage) Foreign() bool { return st.Command != "" }
 
 // prime makes each Redis master write a key and delete it again. A real server that has been idle syncs to disk
-// immediately at the first write (flushAppendOnlyFile in aof.c). In virtual time, servers start together with the
+// immediately on the first write (flushAppendOnlyFile in aof.c). In virtual time, servers start together with the
 // scenario. So with appendfsync everysec, the first sync is at least a second later.
 func (st *stage) prime() {
-	// the key belongs to no lock, but begins like the locks' keys
+	// the key does not belong to a lock, but begins like the locks' keys
 	key := string(st.locks[0]) + ":fencepost:begin"
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
@@ -152,10 +152,10 @@ type UndecidedError struct {
 	Delayed bool // whether the host delayed every one of several attempts to start
 }
 
-// Error says what happened, and that the run is not judged.
+// Error says what happened, and that the run was not judged.
 func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run was not judged" }
 
-// ErrInterrupted reports that the context of a run was canceled.
+// ErrInterrupted reports that a run's context was canceled.
 var ErrInterrupted = errors.New("interrupted: the run was not judged")
 
 // wholeSecond returns the next time at which the wall clocks show a whole second. In virtual time, a run starts at a
@@ -227,7 +227,7 @@ func (st *stage) client(id sim.ProcessID) *client {
 	return st.clients[at]
 }
 
-// listen opens the ports of a client, and returns environment variables that contain their addresses.
+// listen opens a client's ports, and returns environment variables that contain their addresses.
 func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
 	if st.virtual != nil {
@@ -270,8 +270,8 @@ func (st *stage) wires(server sim.ProcessID) bool {
 	return st.callers != nil && server != history.Resource
 }
 
-// variableOf returns the name of the environment variable for the address of a server. It numbers lock servers in
-// order; numbered counts them.
+// variableOf returns the name of the environment variable for a server's address. It numbers lock servers in order;
+// numbered counts them.
 func variableOf(server sim.ProcessID, numbered *int) string {
 	switch server {
 	case history.Resource:
@@ -283,7 +283,7 @@ func variableOf(server sim.ProcessID, numbered *int) string {
 	return fmt.Sprintf("FENCEPOST_REDIS_%d", *numbered)
 }
 
-// ClientError reports that a client violated the protocol for reports.
+// ClientError reports that a client violated the report protocol.
 type ClientError struct {
 	Client  sim.ProcessID
 	Problem string
@@ -301,7 +301,7 @@ func (e *ClientError) Error() string {
 
 // The methods below handle what the clients send to the front end.
 
-// Asked handles a request of a client.
+// Asked handles a client's request.
 func (st *stage) Asked(c *realtime.Conn, args []string) {
 	k := st.client(c.Client)
 	if c.State == nil {

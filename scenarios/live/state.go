@@ -24,15 +24,15 @@ type state struct {
 	multi  bool         // whether MULTI has been sent and EXEC has not
 	about  history.Lock // the lock whose key was named last; during a transaction, since MULTI
 
-	// The fields below are used if a user's client is connected to the resource. Such a connection carries out one
-	// command after another.
+	// The fields below are used if the user's client is connected to the resource. Commands on such a connection are
+	// carried out one by one.
 	busy  bool
 	last  sim.Time // when the last answer was sent; 0 before the first answer
 	queue [][]string
 	to    *access // the access whose reply is pending
 }
 
-// asked handles a request of the client.
+// asked handles a request from the client.
 func (s *state) asked(args []string) {
 	report := strings.EqualFold(args[0], "FENCEPOST")
 	switch {
@@ -47,7 +47,7 @@ func (s *state) asked(args []string) {
 			s.client.fails("floods the resource: it sends commands without waiting for the replies")
 		}
 	default:
-		// the client waited for the last answer before it sent this command, so it was still alive when that answer was
+		// the client waited for the last answer before sending this command, so it was still alive when the answer was
 		// sent
 		s.client.alive = max(s.client.alive, s.last)
 		s.busy = true
@@ -55,10 +55,10 @@ func (s *state) asked(args []string) {
 	}
 }
 
-// ask sends a request of the user's client to a lock server. The run answers some requests itself, and such an answer
-// must keep its place among the server's replies. Therefore ask sends a PING instead of such a request, and the run's
-// answer later replaces the server's reply. If the answer is an error, ask sends a command that does not exist instead
-// of PING, so that the server aborts a transaction.
+// ask sends a request from the user's client to a lock server. If the run must answer the request itself, ask sends a
+// PING instead, and the run's answer later replaces the reply. This keeps the answer in its place among the server's
+// replies. If the answer is an error, ask sends an unknown command instead of PING, so that the server aborts a
+// transaction.
 func (s *state) ask(args []string) {
 	left, answer := s.conn.Login(args)
 	if problem := tooLong(args); problem != "" {
@@ -82,7 +82,7 @@ func (s *state) forward(args []string, of history.Attempt, phase string) {
 	s.conn.Forward(args, of, phase)
 }
 
-// answered records that a reply has arrived, and returns the request to which it belongs.
+// answered records that a reply has arrived, and returns the request that it belongs to.
 func (s *state) answered(to *sim.Incoming) (sent request) {
 	if to == nil || len(s.sent) == 0 {
 		return request{}
@@ -120,10 +120,10 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	}
 }
 
-// attemptOf returns the attempt to which a request of the user's client belongs. If the request contains the owner
-// value of an earlier attempt, and the server still has a key with this value that the same attempt has set, the
-// request belongs to that attempt. Otherwise it belongs to the latest attempt. So if a client uses one value for all
-// attempts, a request about a later key is not taken for one of an earlier attempt.
+// attemptOf returns the attempt that made a request from the user's client. If the request contains an earlier
+// attempt's owner value, and the server still has a key with that value, set by that attempt, the request belongs to
+// that attempt. Otherwise, it belongs to the latest attempt. So if a client uses one value for all attempts, a request
+// about a later key is not attributed to an earlier attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -140,12 +140,12 @@ func (s *state) attemptOf(args []string) history.Attempt {
 	return h.attempt
 }
 
-// looks lists commands that may name several keys and that do not change these keys.
+// looks lists commands that may name several keys but do not change them.
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
-// lockOf returns the lock to which a request belongs: the lock whose key it names. A request that names no key, such as
-// EXEC, belongs to the lock that was named last on the same connection. If no lock was named there, it belongs to the
-// lock that the client requested last.
+// lockOf returns the lock that a request is about. This is the lock whose key the request names. If it does not name a
+// key, as is the case for EXEC, it is the last lock named on the same connection or, if none was, the last lock
+// requested by the client.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
 	switch strings.ToUpper(args[0]) {
@@ -222,7 +222,7 @@ func (s *state) answer(b []byte) {
 	}
 }
 
-// wrong responds to a client's report with an error, and ends the run.
+// wrong rejects a report from the client with an error, and ends the run.
 func (s *state) wrong(problem string) {
 	s.conn.Send(sim.AppendLine(nil, '-', "ERR fencepost: "+problem))
 	s.client.fails("reports something impossible: " + problem)

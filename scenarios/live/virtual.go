@@ -15,9 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// virtual runs the clients of one run in virtual time. It is the clock of the run's loop: while the loop waits, the
-// clients run. It is also the clients' network: it passes their bytes to the loop, which handles them at the same
-// virtual time.
+// virtual runs a run's clients in virtual time. It is the clock of the run's loop: while the loop waits, the clients
+// run. It is also the clients' network: it passes their bytes to the loop, which handles them at the same virtual time.
 type virtual struct {
 	stage   *stage
 	machine *traced.Machine
@@ -64,7 +63,7 @@ func (v *virtual) Begin() time.Time { return time.Unix(0, sim.Epoch) }
 // Monotonic returns 0, because Fencepost's own clients do not run in virtual time.
 func (v *virtual) Monotonic() int64 { return 0 }
 
-// Close ends the remaining processes of the clients.
+// Close ends the clients' remaining processes.
 func (v *virtual) Close() {
 	v.machine.Close()
 	v.stacks.Close()
@@ -77,8 +76,8 @@ func (v *virtual) end() {
 	}
 }
 
-// denied describes the client's requests to the host that were refused, and says what the client is allowed to do. It
-// returns "" if none was refused.
+// denied describes which of the client's requests to the host were refused, and says what the client is allowed to do.
+// It returns "" if none were refused.
 func (k *client) denied() string {
 	list := slices.DeleteFunc(append(slices.Clone(k.wanted), k.traced.Refused()...), func(what string) bool {
 		return strings.Contains(what, "__pycache__") // Python works without this folder
@@ -106,18 +105,17 @@ func (v *virtual) keep(k *client) {
 	}
 }
 
-// virtualSecret is the password in the URLs of clients in virtual time. It is no secret, because no other process can
-// reach their servers.
+// virtualSecret is the password in the URLs of clients in virtual time. It need not be secret, because no other process
+// can reach their servers.
 const virtualSecret = "virtual"
 
-// redisPort is the port of Redis servers and of the resource.
+// redisPort is the port used by Redis servers and the resource.
 const redisPort = 6379
 
-// resourceHost is the last byte of the resource's IP address. The last bytes of the servers' addresses are 1, 2 and so
-// on.
+// resourceHost is the last byte of the resource's IP address. The servers' addresses end in 1, 2 and so on.
 const resourceHost = 200
 
-// address returns the address at which the clients reach a server.
+// address returns the address at which clients can reach a server.
 func (v *virtual) address(server sim.ProcessID) netip.AddrPort {
 	host, port := resourceHost, redisPort
 	if server != history.Resource {
@@ -141,7 +139,7 @@ func (v *virtual) start(k *client, env []string) (err error) {
 	return nil
 }
 
-// program is a client's process as a target of faults.
+// program is a client's process as a target for faults.
 type program struct{ *traced.Process }
 
 // Stop pauses the process.
@@ -170,7 +168,7 @@ func (p program) Kill() error {
 	return nil
 }
 
-// line is a connection of a client, in the form that the front end uses.
+// line is a client's connection, in the form that the front end uses.
 type line struct {
 	conn  *traced.Conn
 	to    *realtime.Conn // set once the loop has handled the client's attempt to connect
@@ -207,7 +205,7 @@ func (v *virtual) reachable() []sim.ProcessID {
 	return append(slices.Clone(v.stage.servers), history.Resource)
 }
 
-// Wrote handles bytes that a client has written.
+// Wrote handles bytes written by a client.
 func (v *virtual) Wrote(c *traced.Conn, b []byte) {
 	if l, ok := c.State.(*line); ok && l.to != nil {
 		l.in = append(l.in, b...)
@@ -238,7 +236,7 @@ func (v *virtual) Exited(p *traced.Process) {
 
 // The front end uses the methods below to read from and write to the connection.
 
-// Take reports whether the client has sent something, or closed the connection, since the last call to Collected.
+// Take reports whether the client has sent anything, or closed the connection, since the last call to Collected.
 func (l *line) Take() bool { return len(l.in) > 0 || l.ended }
 
 // Collected returns what the client has sent since the last call, and whether the client has closed the connection.
@@ -247,7 +245,7 @@ func (l *line) Collected() (in []byte, ended bool) {
 	return in, l.ended
 }
 
-// Stop does nothing, because there is no goroutine that reads from the client.
+// Stop does nothing, because no goroutine reads from the client.
 func (l *line) Stop() {}
 
 // Add passes bytes to the client, which can then read them.

@@ -25,7 +25,7 @@ import (
 // python is the Python interpreter that can import modules from Debian packages such as python3-redis.
 const python = "/usr/bin/python3"
 
-// redisPy returns the command of the worker that uses redis-py's lock.
+// redisPy returns the command for the worker that uses redis-py's lock.
 func redisPy(t *testing.T) string {
 	t.Helper()
 	if err := exec.Command(python, "-c", "import redis").Run(); err != nil {
@@ -34,7 +34,7 @@ func redisPy(t *testing.T) string {
 	return python + " workers/redis-py/worker.py"
 }
 
-// inVirtualTime returns a scenario of the catalog whose clients all run the given command.
+// inVirtualTime returns one of the catalog's scenarios, in which all clients run the given command.
 func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Named(name)
@@ -44,7 +44,7 @@ func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	return inVirtualTimeOf(t, s, command)
 }
 
-// inVirtualTimeOf returns a copy of a scenario whose clients all run the given command in virtual time.
+// inVirtualTimeOf returns a copy of a scenario in which all clients run the given command in virtual time.
 func inVirtualTimeOf(t *testing.T, s *scenarios.Scenario, command string) *scenarios.Scenario {
 	t.Helper()
 	if err := traced.Allowed(); err != nil {
@@ -81,7 +81,7 @@ func TestStopEndsRunsInVirtualTime(t *testing.T) {
 	}
 }
 
-// planned runs a scenario with the given lines as its plan of faults.
+// planned runs a scenario with the given lines as its fault plan.
 func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) (scenarios.Result, error) {
 	t.Helper()
 	p := nemesis.Plan{Scenario: s.Name, Seed: seed}
@@ -95,8 +95,8 @@ func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) 
 	return scenarios.NewRunner(s).Run(p)
 }
 
-// TestFaultsOfAProgramInVirtualTime runs redis-py's lock without a fencing token and with a TTL of 10 s. The code of
-// the library and of the worker shows which faults must break it.
+// TestFaultsOfAProgramInVirtualTime runs redis-py's lock without a fencing token and with a TTL of 10 s. It is clear
+// from the library's and the worker's code which faults must break the lock.
 func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
 	for name, c := range map[string]struct {
@@ -135,8 +135,8 @@ func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestAProgramThatEndsEarly runs a worker that ends during its work: redis-py reports a broken connection as an error,
-// which the worker does not catch. Laws that hold until then must be undecided.
+// TestAProgramThatEndsEarly runs a worker that ends while it is working: redis-py reports a broken connection as an
+// error, which the worker does not catch. Laws that hold until then must be undecided.
 func TestAProgramThatEndsEarly(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
 	r, err := planned(t, s, 2, "break client-1 | redis-1 before the answer to the EVALSHA")
@@ -171,8 +171,8 @@ func TestAProgramThatIsStartedByAScript(t *testing.T) {
 	}
 }
 
-// TestClientsEndWithTheirLastSection runs a worker that never ends on its own. Each client must be ended after the
-// release of its last section, and not before.
+// TestClientsEndWithTheirLastSection runs a worker that never ends on its own. Each client must be ended once its last
+// section has been released, and not before.
 func TestClientsEndWithTheirLastSection(t *testing.T) {
 	worker := strings.Fields(redisPy(t))[1]
 	code := fmt.Sprintf(`import runpy, time; runpy.run_path("%s"); time.sleep(1e9)`, worker)
@@ -223,8 +223,8 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	}
 }
 
-// TestRunsThatTheirLimitEndsAreEqual checks that the connections of clients are closed in the same order each time if
-// the time limit ends a run.
+// TestRunsThatTheirLimitEndsAreEqual checks that when the time limit ends a run, the clients' connections are closed in
+// the same order each time.
 func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	redisPy(t) // what the program needs
@@ -238,12 +238,12 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 	}
 }
 
-// TestADifferenceNamesTheCall runs a program that sleeps for a time that it reads from the host and that differs each
-// time. The error must name the process, the thread and the first call that differs.
+// TestADifferenceNamesTheCall runs a program that sleeps for a time that it reads from the host, which is different
+// each time. The error must name the process, the thread and the first call that differs.
 func TestADifferenceNamesTheCall(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	worker := strings.Fields(redisPy(t))
-	// The last word of /proc/loadavg is the ID of the host's latest process.
+	// The last word in /proc/loadavg is the ID of the host's latest process.
 	code := `import os, redis, runpy, time; redis.Redis.from_url(os.environ["FENCEPOST_REDIS_1"]).ping(); ` +
 		`time.sleep(int(open("/proc/loadavg").read().split()[-1]) / 1e6); ` +
 		`runpy.run_path("` + worker[1] + `")`

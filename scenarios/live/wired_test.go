@@ -17,13 +17,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// session is a session with ZooKeeper, using ZooKeeper's own protocol.
+// session is a ZooKeeper session over ZooKeeper's own protocol.
 type session struct {
 	net.Conn
 	xid int32
 }
 
-// joins opens a session with the first member.
+// joins opens a session on the first member.
 func joins(timeout int32) *session {
 	address, _, _ := strings.Cut(os.Getenv("FENCEPOST_ZOOKEEPER"), ",")
 	conn, err := net.Dial("tcp", address)
@@ -41,7 +41,7 @@ func joins(timeout int32) *session {
 	return &session{Conn: conn}
 }
 
-// ask sends a request and returns its answer.
+// ask sends a request and returns the answer.
 func (s *session) ask(op jute.Op, rest func(jute.Record) jute.Record) (f jute.Fields, code int32) {
 	s.xid++
 	s.Write(rest(jute.Head(s.xid, op)).Framed())
@@ -61,7 +61,7 @@ func (s *session) create(path string, flags int32) string {
 	return f.Text()
 }
 
-// queues is a client that uses ZooKeeper's oldest lock recipe: it polls until it is the first in the queue.
+// queues is a client that uses ZooKeeper's oldest lock recipe: it polls until it is first in the queue.
 func queues(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")
 	timeout, _ := strconv.Atoi(os.Getenv("FENCEPOST_TTL_MS"))
@@ -91,8 +91,7 @@ func queues(resource *wire) {
 }
 
 // TestAUsersClientOfZooKeeper checks runs with a client that uses ZooKeeper's own protocol. The client's lease must be
-// its session, and its requests must extend this session. The record of its znode must name this client. Unsupported
-// requests must be reported.
+// its session, which its requests must extend. Its znode's record must name it. Unsupported requests must be reported.
 func TestAUsersClientOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

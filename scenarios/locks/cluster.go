@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// This file implements the clients of a Redis Cluster. A client finds the server that stores the key of its lock in the
-// same way as client libraries do.
+// This file implements the clients of a Redis Cluster. A client finds the server that stores its lock's key in the same
+// way as client libraries do.
 
 // slots maps the slots of a Redis Cluster to the masters that serve them, as far as a client knows. The client asks for
-// the slots (CLUSTER SLOTS) before its first request and after a request without a reply. It also learns from MOVED
+// the slots (CLUSTER SLOTS) before its first request and after a request that got no reply. It also learns from MOVED
 // replies.
 type slots map[int]sim.ProcessID
 

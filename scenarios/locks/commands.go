@@ -57,11 +57,11 @@ func (m ExtendMode) isSuccess(r *sim.Reply) bool {
 // ObeysElapsed reports whether the mode refuses an extension that took longer than its TTL.
 func (m ExtendMode) ObeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
 
-// Compares reports whether, in this mode, the server compares the owner before it extends the key.
+// Compares reports whether, in this mode, the server checks the owner before it extends the key.
 func (m ExtendMode) Compares() bool { return m != ExtendExpire }
 
-// ObeysAnswer reports whether the mode counts a lock as extended only if the server confirms that the client still owns
-// the lock.
+// ObeysAnswer reports whether the mode considers a lock extended only if the server confirms that the client still owns
+// it.
 func (m ExtendMode) ObeysAnswer() bool {
 	return m.Compares() && m != ExtendAnyAnswer && m != ExtendUnchecked
 }
@@ -73,7 +73,7 @@ func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}
 }
 
-// counted returns how many masters and how many replicas must acknowledge a write.
+// counted returns how many masters and replicas must acknowledge a write.
 func (w *Wait) counted() (masters, replicas int) {
 	switch w.Fsync {
 	case MasterDisk:
@@ -84,14 +84,14 @@ func (w *Wait) counted() (masters, replicas int) {
 	return 0, w.Replicas
 }
 
-// ForReplicas returns the number of replicas that must have received the write before the client counts the lock as
+// ForReplicas returns the number of replicas that must have received the write before the client considers the lock
 // acquired.
 func (w *Wait) ForReplicas() int {
 	_, replicas := w.counted()
 	return replicas
 }
 
-// args returns the WAIT or WAITAOF command that a client sends.
+// args returns the client's WAIT or WAITAOF command.
 func (w *Wait) args() []string {
 	masters, replicas := w.counted()
 	if w.Fsync == NoDisks {
@@ -124,7 +124,7 @@ func (w *Wait) patience(timeout time.Duration) time.Duration {
 	return timeout + w.Timeout
 }
 
-// ask sends one request. If no reply arrives, it closes the connection, as client libraries do. Otherwise a late reply
+// ask sends one request. If it gets no reply, it closes the connection, as client libraries do. Otherwise a late reply
 // could be mistaken for the reply to the next request.
 func ask(env sim.Env, timeout time.Duration, r sim.Request) *sim.Reply {
 	replies := env.Call(timeout, nil, r)

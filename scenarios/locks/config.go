@@ -1,6 +1,6 @@
 // Package locks contains the lock protocols under test. Each is written as its document describes it, and uses only
-// sim.Env. The comments refer to documents by their authors; scenarios/STATEMENTS.md lists titles and addresses. For
-// each step that some released library is known to omit, there is a setting that omits it.
+// sim.Env. The comments refer to documents by author; scenarios/STATEMENTS.md lists titles and addresses. For each step
+// that some released library is known to omit, there is a setting that omits it.
 //
 // Goals: the code of each protocol reads like its document; incorrect settings are possible and have names. Non-goals:
 // deciding whether a lock is safe (checker), doing the protected work (scenarios), and locks for production use.
@@ -21,9 +21,10 @@ type Reentry string
 
 const (
 	CountedReentry Reentry = "counted" // the holds are counted, and the last release gives up the lock
-	// the first release releases the lock, regardless of the number of holds (go-zero 1338)
+	// the first release releases the lock, no matter how many holds there are (go-zero 1338)
 	UncountedReentry Reentry = "uncounted"
-	// the client compares the owner, then sets the key again, even if another client owns it by then (redisson 84)
+	// the client compares the owner, then sets the key again, even if it belongs to another client by then (redisson
+	// 84)
 	OverwritingReentry Reentry = "overwrite"
 )
 
@@ -63,7 +64,7 @@ func (c *Config) Needs() (list []Need) {
 	return list
 }
 
-// Waking determines when a client tries again after it has found the lock taken.
+// Waking determines when a client tries again after finding the lock taken.
 type Waking string
 
 const (
@@ -77,20 +78,20 @@ type TokenScope string
 
 const (
 	PerRequest TokenScope = "per-request" // a new value for every attempt, as the documents require
-	// one value for all attempts of one call to Acquire
+	// one value for all attempts in one call to Acquire
 	PerAcquire TokenScope = "per-acquire"
 	PerClient  TokenScope = "per-client" // one value for all attempts of a client
 	Fixed      TokenScope = "fixed"      // one value for all clients: a constant in their code (Collins)
 )
 
-// ExtendMode determines how a client extends a lock, and when it counts the extension as successful.
+// ExtendMode determines how a client extends a lock, and when it considers the extension successful.
 type ExtendMode string
 
 const (
 	ExtendChecked   ExtendMode = "checked"   // by a script, on a quorum, within the validity, as the document requires
 	ExtendCAS       ExtendMode = "cas"       // Tair's compare and set with the same value (Alibaba Cloud)
 	ExtendUnchecked ExtendMode = "unchecked" // the client ignores replies and elapsed time
-	// any reply counts as success, even one that says that the key is gone (go-redsync 38)
+	// any reply counts as success, even one that says the key is gone (go-redsync 38)
 	ExtendAnyAnswer     ExtendMode = "any-answer"
 	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // the TTL is counted from the last reply (go-redsync 71, 72)
 	// if the key is gone, the client acquires the lock again, even if another client has held it in the meantime
@@ -103,20 +104,19 @@ const (
 	ExtendReacquire ExtendMode = "reacquire" // the client acquires the lock again with the same value (Grace Collins)
 )
 
-// Allowance is the time that a client subtracts from the validity to allow for clock drift: TTL x PPM / 1,000,000 +
-// Plus.
+// Allowance is how much a client subtracts from the validity to allow for clock drift: TTL x PPM / 1,000,000 + Plus.
 type Allowance struct {
 	PPM  int64 // 10000 is one percent
 	Plus time.Duration
 }
 
-// Extension determines how a lock is extended while its holder works.
+// Extension determines how a lock is extended while its holder is working.
 type Extension struct {
 	Mode  ExtendMode    // default: checked
 	TTL   time.Duration // TTL of the extended lock; default: the TTL of the lock
 	Every time.Duration // time between extensions; default: TTL / 3
 	Limit int           // maximum number of extensions of a hold; 0: no limit
-	// a keepalive task extends the lock; if not set, the worker extends it between steps of its work
+	// a keepalive task extends the lock; if not set, the worker extends it between the steps of its work
 	Background bool
 	Until      Ending // when the keepalive task ends; default: last-release
 }
@@ -126,14 +126,14 @@ type Ending string
 
 const (
 	EndsWithLast Ending = "last-release" // with the release after which the client no longer holds the lock
-	// The keepalive ends with the first release, even if the client acquired the lock several times.
+	// The keepalive ends with the first release, even if the client has acquired the lock several times.
 	EndsWithFirst Ending = "first-release"
-	// The keepalive continues after the last release, until the server replies that the client does not have the lock
+	// The keepalive carries on after the last release, until the server replies that the client does not have the lock
 	// (redisson 7272).
 	NeverEnds Ending = "never"
 )
 
-// Wait describes the WAIT or WAITAOF command that a client sends after it has set a lock on a replicated Redis server
+// Wait describes the WAIT or WAITAOF command that a client sends after setting a lock on a replicated Redis server
 // (Alibaba Cloud).
 type Wait struct {
 	Replicas int           // number of replicas that must have the write
@@ -141,12 +141,12 @@ type Wait struct {
 	Timeout  time.Duration // argument of WAIT, in whole ms; 0: wait forever
 	Obey     bool          // the attempt fails if fewer replicas have replied; default: on
 	Release  bool          // send WAIT also after the release
-	// SameConnection makes the client send WAIT on the connection that set the lock, because WAIT covers only the
-	// writes of its own connection. Otherwise the client sends WAIT to the current master. Default: on.
+	// SameConnection makes the client send WAIT on the connection that set the lock, because WAIT covers only writes on
+	// its own connection. If it is off, the client sends WAIT to the current master. Default: on.
 	SameConnection bool
 }
 
-// Disks determines which servers must have written a lock to disk before the lock counts as acquired.
+// Disks determines which servers must have written a lock to disk before it counts as acquired.
 type Disks string
 
 const (
@@ -156,7 +156,7 @@ const (
 	AllDisks     Disks = "all" // those of the master and of the replicas
 )
 
-// Config contains the settings of a lock library.
+// Config contains a lock library's settings.
 type Config struct {
 	Protocol Protocol
 	Key      history.Lock    // default "lock"
@@ -178,14 +178,14 @@ type Config struct {
 	Extension *Extension // nil: none
 	Reentry   Reentry    // default counted
 
-	// Permits is the number of clients that may hold the lock at the same time. Default: 1. If it is greater, the lock
-	// is a semaphore.
+	// Permits is the number of clients that may hold the lock at the same time. Default: 1. If it is greater than 1,
+	// the lock is a semaphore.
 	Permits int
 
 	Shared  bool // ask for a read lock, which other readers may hold at the same time; default: off
 	Readers bool // the lock is a read-write lock, because some client asks for a read lock
 
-	// The next fields are only for a replicated Redis server.
+	// These fields are only for a replicated Redis server.
 	Sentinel sim.ProcessID // the Sentinel to ask for the master of Servers[0]; empty: no failovers
 	Wait     *Wait         // nil: do not wait for replicas
 
@@ -193,7 +193,7 @@ type Config struct {
 	// its key, and follows redirections.
 	Cluster bool
 
-	// The next fields are only for locks on Redis with an expiry.
+	// These fields are only for Redis locks with an expiry.
 	Clock sim.ClockKind // clock that measures elapsed time and validity; default monotonic
 	// ElapsedCheck turns on step 3 of the Redlock document. Default: on; with a single Redis server, only if the client
 	// checks the validity or extends the lock.
@@ -201,7 +201,7 @@ type Config struct {
 	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request
 
-	// InObject makes all tasks of a client store the owner value in one shared field. If it is off, each call to
+	// InObject makes all of a client's tasks store the owner value in one shared field. If it is off, each call to
 	// Acquire has its own value. Default: off.
 	InObject bool
 
@@ -210,7 +210,7 @@ type Config struct {
 	// copies of a Config are independent.
 	Own any
 
-	// First is the index in Servers of the server that a client asks first, if the clients spread their load.
+	// First is the index in Servers of the server that a client asks first if the clients spread their load.
 	First int
 }
 

@@ -58,7 +58,7 @@ func withoutConsul() map[string]string {
 	return all
 }
 
-// consulConfig contains the settings that only this protocol has.
+// consulConfig contains the settings that are specific to this protocol.
 type consulConfig struct {
 	lockDelay   time.Duration // how long a lock cannot be acquired after its holder's session ended; default 15 s
 	behavior    string        // what the servers do with a lock whose session ends; default consul.Release
@@ -80,8 +80,7 @@ type sequencer string
 
 const (
 	modifyIndex sequencer = "modify-index" // index in the log of the last change of the key
-	// the token is the number of times that the key has been acquired since it was created, as in Consul's
-	// documentation
+	// the token is how many times the key has been acquired since it was created, as in Consul's documentation
 	lockIndex sequencer = "lock-index"
 )
 
@@ -107,12 +106,12 @@ var consulKeys = []format.Key[consulConfig]{
 			"`off`: also measure the TTL, from the latest renewal that was answered"),
 }
 
-// consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go). It creates a session, waits with blocking
-// queries until nobody holds the key, acquires it, and watches it. It sends requests to one server after another until
+// consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go). It creates a session, uses blocking queries
+// to wait until nobody holds the key, acquires it, and watches it. It sends requests to one server after another until
 // one answers, as Consul's agent on the client's machine would.
 //
-// api.Lock itself provides no fencing token and does not measure the TTL. With monitor-only, this lock does not measure
-// the TTL either.
+// api.Lock itself does not provide a fencing token and does not measure the TTL. With monitor-only, this lock does not
+// measure the TTL either.
 type consulLock struct {
 	requester
 	own     consulConfig
@@ -120,16 +119,16 @@ type consulLock struct {
 	session *consulSession // nil if no session is open
 }
 
-// ConsulRetry is how long api.Lock waits between two attempts during a lock delay (DefaultLockRetryTime).
+// ConsulRetry is how long api.Lock waits between attempts during a lock delay (DefaultLockRetryTime).
 const ConsulRetry = 5 * time.Second
 
-// Other constants of api.Lock.
+// More of api.Lock's constants.
 const (
 	lockWaitTime = 15 * time.Second // duration of a blocking query (DefaultLockWaitTime)
 	sessionName  = "Consul API Lock"
 )
 
-// Acquire tries until the client's session holds the key.
+// Acquire keeps trying until the client's session holds the key.
 func (l *consulLock) Acquire(env sim.Env) (*Hold, error) { return l.retryFor(env, l.try) }
 
 // try makes one attempt with a new session. It returns nil if it did not get the lock.
@@ -166,7 +165,7 @@ func (l *consulLock) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter waits for the session to acquire the key, for no longer than patience, and reports whether it has.
+// enter waits up to patience for the session to acquire the key, and reports whether it has.
 func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 	s, start, index, taken := h.own.(*consulSession), env.Monotonic(), uint64(0), false
 	defer func() { l.library.counted(taken) }()
@@ -205,7 +204,7 @@ func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 	}
 }
 
-// look reads the key. If index is not 0, it first waits, for a limited time, until the key changes after that index.
+// look reads the key. If index is not 0, it first waits for a limited time until the key has changed since that index.
 func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Duration, consistent bool, index uint64,
 	wait time.Duration) (p consul.Pair, seen uint64, ok bool) {
 	l.caller.blocking = 0
@@ -222,8 +221,8 @@ func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Du
 // Extend does nothing, because the session is renewed in the background.
 func (l *consulLock) Extend(sim.Env, *Hold) error { return nil }
 
-// Release releases the key and ends the session. If there was no reply, it repeats the request. If the session is then
-// alive but does not hold the key, the first request has released the key.
+// Release releases the key and ends the session. If there was no reply, it repeats the request. If the session then
+// turns out to be alive but not holding the key, the first request released the key.
 func (l *consulLock) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
 	s, key := h.own.(*consulSession), string(l.config.Key)

@@ -18,14 +18,14 @@ type consulSession struct {
 	own     consulConfig
 	attempt history.Attempt
 	id      string
-	until   time.Duration // end of the TTL by the client's count, on its monotonic clock
+	until   time.Duration // end of the TTL by the client's own reckoning, on its monotonic clock
 	lost    sim.Signal
 	over    sim.Signal
 	library *Library
 }
 
-// These are the numbers of a client's connections. Blocking queries have their own connection, so that they do not
-// delay other requests or renewals.
+// The numbers of a client's connections. Blocking queries have their own connection, so that they do not delay other
+// requests or renewals.
 const (
 	consulRequests = iota
 	consulRenewals
@@ -39,7 +39,7 @@ const consulRetry = 20 * time.Millisecond
 type consulCaller struct {
 	config   *Config
 	conn     int           // number of the caller's connection to each server
-	at       int           // index of the server asked last
+	at       int           // index of the last server asked
 	blocking time.Duration // how long the server may wait before it answers
 	// when the latest request was last sent, and whether it has been sent more than once
 	sent     time.Duration
@@ -47,7 +47,7 @@ type consulCaller struct {
 }
 
 // call sends a request to one server after another until one answers, for no longer than patience. If no server answers
-// in this time, the returned answer has no Code.
+// in time, the returned answer has no Code.
 func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	request http1.Request) (a consul.Answer) {
 	start := env.Monotonic()
@@ -69,7 +69,7 @@ func isFinal(a consul.Answer) bool {
 	return a.Code >= 500 && strings.Contains(a.Body, "invalid session")
 }
 
-// ask sends a request only to the server that was asked last. If there is no answer, it closes the connection.
+// ask sends a request only to the last server that was asked. If there is no answer, it closes the connection.
 func (c *consulCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration,
 	request http1.Request) consul.Answer {
 	conn := sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
@@ -96,8 +96,8 @@ func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *con
 	return s
 }
 
-// renew renews the session at intervals of half its TTL, and every second after a failure. It stops when the TTL has
-// passed without a renewal. The lock is then lost, unless the client relies only on the monitor.
+// renew renews the session every half TTL, and every second after a failure. It stops when the TTL has passed without a
+// renewal. The lock is then lost, unless the client relies only on the monitor.
 func (s *consulSession) renew(env sim.Env) {
 	ttl := s.caller.config.TTL
 	for wait := ttl / 2; s.alive(env); {
@@ -128,8 +128,8 @@ func (s *consulSession) renew(env sim.Env) {
 	}
 }
 
-// monitor watches the key until the session no longer holds it or a query fails. index is the key's index when the
-// session acquired it.
+// monitor watches the key until the session no longer holds it or until a query fails. index is the key's index when
+// the session acquired it.
 func (s *consulSession) monitor(env sim.Env, index uint64) {
 	key := string(s.watcher.config.Key)
 	for !s.over.Raised() && !s.lost.Raised() {
@@ -147,5 +147,5 @@ func (s *consulSession) deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
 }
 
-// alive reports whether the client may still rely on its session, by its own measurement of the TTL.
+// alive reports whether the client may still rely on its session, going by its own measurement of the TTL.
 func (s *consulSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }

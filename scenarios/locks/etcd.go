@@ -83,7 +83,7 @@ type etcdConfig struct {
 	compareRevision bool
 }
 
-// leaseCount determines when a client starts to measure the TTL of an etcd lease.
+// leaseCount determines when a client starts to measure an etcd lease's TTL.
 type leaseCount string
 
 const (
@@ -95,7 +95,7 @@ const (
 	fromReceipt leaseCount = "receipt"
 )
 
-// lineKind determines which key an etcd client puts when it requests the lock: a key of its own in a line of waiting
+// lineKind determines which key an etcd client puts when it requests the lock: its own key in a line of waiting
 // clients, or a key that all clients share.
 type lineKind string
 
@@ -109,8 +109,8 @@ const (
 type keepAlive string
 
 const (
-	// the client sends keepalives to one member after another until the lease has ended, and only then learns that the
-	// lock is lost
+	// the client sends keepalives to one member after another until the lease has ended, and does not learn that the
+	// lock is lost until then
 	untilLost keepAlive = "until-lost"
 	// keepalives stop without notice at the first error; a lease that no longer exists does not count as an error
 	// (youngju.dev)
@@ -137,7 +137,7 @@ var etcdKeys = []format.Key[etcdConfig]{
 		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
 }
 
-// withoutRedis explains, for each setting of Redis locks, why a lock on a coordination service does not accept it.
+// withoutRedis explains, for each Redis lock setting, why a lock on a coordination service does not accept it.
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
@@ -150,13 +150,13 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 	}
 }
 
-// etcd is the mutex of clientv3/concurrency. Each client puts its own key under the lock's name, attached to its lease,
+// etcd is the mutex in clientv3/concurrency. Each client puts its own key under the lock's name, attached to its lease,
 // and the key with the lowest create revision holds the lock. The create revision is the fencing token. With n permits,
 // the n keys with the lowest create revisions hold the lock.
 //
 // Here, each lock has its own session, which is closed if an attempt may have left a key behind. In the original
-// recipe, several locks may also share one session. That session is never closed by a lock, so the caller must delete
-// what a failed attempt leaves behind.
+// recipe, several locks may also share one session. A lock never closes that session, so the caller must delete what a
+// failed attempt leaves behind.
 type etcd struct {
 	requester
 	own     etcdConfig
@@ -215,8 +215,8 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 }
 
 // enter puts the client's own key, unless it already exists. It stores the key's create revision in h. first reports
-// whether the key is among the oldest keys, which hold the lock. entered is false if there was no reply, or if a late
-// request of an earlier attempt put the key.
+// whether the key is among the oldest keys, which hold the lock. entered is false if there was no reply, or if an
+// earlier attempt's late request put the key.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	look, oldest := rpc.Op{Kind: rpc.Range, Key: key}, l.line()
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key), look, oldest},
@@ -239,7 +239,7 @@ func created(key string, revision int64) []rpc.Compare {
 	return []rpc.Compare{{Target: "CREATE", Key: key, Rel: '=', Number: revision}}
 }
 
-// putting returns the operation that puts a key with the session's lease. The key's value is the name of the attempt.
+// putting returns the operation that puts a key with the session's lease. The key's value is the attempt's name.
 func (l *etcd) putting(h *Hold, key string) rpc.Op {
 	return rpc.Op{Kind: rpc.Put, Key: key, Value: string(h.Attempt), Lease: l.session.lease}
 }
@@ -264,7 +264,7 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 		h.Token = history.Token(r.Revision)
 		return true, true
 	}
-	// If the key's value is the name of this attempt, an earlier request that got no reply has put the key.
+	// If the key's value is this attempt's name, an earlier request that did not get a reply has put the key.
 	if k := r.Results[0].Keys; len(k) > 0 && k[0].Value == string(h.Attempt) {
 		h.Token = history.Token(k[0].Create)
 		return true, true
@@ -274,7 +274,7 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 
 // waitInLine waits until the client's own key is among the oldest keys under the lock's name, so that it holds the
 // lock. With several permits, several keys may hold the lock at once. waitInLine returns false if it had to stop before
-// that.
+// then.
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
 	for waited := false; ; waited = true {
@@ -295,7 +295,7 @@ func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Durati
 	}
 }
 
-// stands reports whether the client's own key still exists. The client's lease may have ended while it waited.
+// stands reports whether the client's own key still exists. The client's lease may have ended while it was waiting.
 func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	r, ok := l.caller.call(env, h.Attempt, l.config.TTL, rpc.Op{Kind: rpc.Range, Key: key}.Call())
 	return ok && len(r.Keys) == 1 && l.session.alive(env)
@@ -340,7 +340,7 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 }
 
 // giveUp deletes the client's key. If the deletion was not confirmed, or if a late request may put the key again, it
-// also closes the session. A late request of this attempt can then no longer affect the key of the next attempt.
+// also closes the session. This attempt's late requests can then no longer affect the next attempt's key.
 func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	left := l.leave(env, h)
 	if s := h.own.(*etcdSession); left != Confirmed || s.stray {
@@ -351,7 +351,7 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 
 // leave deletes the client's key, but only if this attempt put it. Otherwise, if the request is repeated late, it could
 // delete a newer key (etcd issue 22082). leave reports whether the deletion was confirmed. If the key is gone although
-// its lease is alive, an earlier request that got no reply has deleted it.
+// its lease is alive, an earlier request that did not get a reply has deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

@@ -22,7 +22,7 @@ type etcdSession struct {
 	library *Library
 }
 
-// etcdCaller sends a client's requests to one member of a cluster after another until one replies.
+// etcdCaller sends a client's requests to the members of a cluster in turn until one replies.
 type etcdCaller struct {
 	config *Config
 	conn   int // number of the caller's connection to each member
@@ -33,8 +33,8 @@ type etcdCaller struct {
 	calls    uint64 // number of calls that consisted of a single request
 }
 
-// These are the numbers of a client's connections. A watch must not wait behind a request, and a keepalive must not
-// wait behind either of them.
+// Numbers of a client's connections. A watch must not wait behind a request, and a keepalive must not wait behind
+// either of them.
 const (
 	etcdRequests = iota
 	etcdKeepalives
@@ -48,7 +48,7 @@ const etcdRetry = 20 * time.Millisecond
 const leaseNotFound = "etcdserver: requested lease not found"
 
 // call sends a request until a member replies without an error, patience has passed, or a member says that the lease
-// has ended. Every request of the recipe may be repeated.
+// has ended. All of the protocol's requests can safely be repeated.
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	call rpc.Call) (r rpc.Response, ok bool) {
 	start := env.Monotonic()
@@ -82,7 +82,7 @@ func (c *etcdCaller) member() sim.Conn {
 	return sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
 }
 
-// openEtcdSession requests a lease and starts to keep it alive. It returns nil if no member replies within the given
+// openEtcdSession requests a lease and starts keeping it alive. It returns nil if no member replies within the given
 // time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
 	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library,
@@ -97,7 +97,8 @@ func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience tim
 	return s
 }
 
-// counted updates the end of the lease after the reply to a request that was sent at the given time. ttl is in seconds.
+// counted updates the end of the lease after a reply. sent is the time at which the request was sent. ttl is in
+// seconds.
 func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	if s.own.count == fromReceipt {
 		sent = env.Monotonic()
@@ -105,8 +106,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	s.until = sent + time.Duration(ttl)*time.Second
 }
 
-// keepalive extends the lease every third of its TTL. If this fails, the lease counts as lost as soon as it has ended
-// by the client's own clock.
+// keepalive extends the lease every third of its TTL. If this fails, the lease counts as lost once it has ended by the
+// client's own clock.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {
@@ -145,12 +146,11 @@ func (s *etcdSession) refresh(env sim.Env) bool {
 	return true
 }
 
-// looksEvery is the interval at which the released client checks whether its lease has run out (clientv3,
-// deadlineLoop).
+// looksEvery is how often clientv3 checks whether a lease has run out (deadlineLoop).
 const looksEvery = 500 * time.Millisecond
 
-// giveUp signals that the lease is lost: immediately if the lease is measured from the time of sending, otherwise at
-// the client's next check.
+// giveUp signals that the lease is lost. It does so at once if the client measures the lease from the time at which it
+// sent the request, and otherwise at the client's next check.
 func (s *etcdSession) giveUp(env sim.Env) {
 	if s.own.count == fromReceipt {
 		env.Sleep(looksEvery-env.Monotonic()%looksEvery, &s.over)

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fair is a lock on one Redis with a queue of waiting clients, like Redisson's RedissonFairLock. A list contains their
-// places in the order in which they asked. A sorted set contains the time at which each place expires, by the server's
-// clock.
+// Fair is a lock on one Redis server with a queue of waiting clients, like Redisson's RedissonFairLock. A list contains
+// their places in the order in which they asked. A sorted set contains the time at which each place expires on the
+// server's clock.
 const Fair Protocol = "fair"
 
 func init() {
@@ -90,10 +90,10 @@ type placeTimes string
 
 const (
 	renewedPlaces placeTimes = "renewed" // place-timeout after its client last asked
-	// A place in the queue expires when place-timeout has passed since its client first asked for the lock, even if the
-	// client is still waiting (redisson 3004).
+	// A client's place in the queue expires place-timeout after the client first asked for the lock, even if it is
+	// still waiting (redisson 3004).
 	fixedPlaces placeTimes = "fixed"
-	// Each place in the queue expires one place-timeout later than the place before it, so the timeouts of clients that
+	// Each place in the queue expires one place-timeout later than the one before it, so the timeouts of clients that
 	// are gone add up (redisson 1104, 6150).
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
@@ -117,13 +117,12 @@ var fairKeys = []format.Key[fairConfig]{
 		"a client that gives up removes its place in the queue; `off`: the place stays until it ends (redisson 5019)"),
 }
 
-// queueOf returns the key of the list of places. placesOf returns the key of the sorted set with the times at which the
-// places expire.
+// queueOf returns the key of the list of places, and placesOf the key of the sorted set with their expiry times.
 func queueOf(key history.Lock) string  { return string(key) + ":queue" }
 func placesOf(key history.Lock) string { return string(key) + ":places" }
 
-// These are the scripts of a fair lock. KEYS are the lock, the list and the sorted set. ARGV[1] is the owner value,
-// ARGV[2] the TTL, and ARGV[3] place-timeout.
+// A fair lock's scripts. KEYS are the lock, the list and the sorted set. ARGV[1] is the owner value, ARGV[2] the TTL,
+// and ARGV[3] place-timeout.
 const (
 	dropEnded = `while true do
     local first = redis.call("lindex", KEYS[2], 0)
@@ -173,11 +172,12 @@ end
 return 1`
 )
 
-// placeScripts are the last parts of the script that asks for the lock, one for each way in which places expire.
+// placeScripts contains, for each way that places can expire, the last part of the script that asks for the lock.
 var placeScripts = map[placeTimes]string{renewedPlaces: renewPlace, fixedPlaces: fixPlace, addedPlaces: addPlace,
 	keptPlaces: fixPlace}
 
-// fair is a fair lock. A waiting client sends its request again and again, but always for the same place in the queue.
+// fair is a fair lock. A waiting client repeats its request again and again, but always for the same place in the
+// queue.
 type fair struct {
 	*single
 	own  fairConfig
@@ -198,7 +198,7 @@ func makeFair(r requester) protocol {
 	return l
 }
 
-// Acquire waits in the queue. All its requests together count as a single attempt.
+// Acquire waits in the queue. All its requests count as a single attempt.
 func (l *fair) Acquire(env sim.Env) (*Hold, error) {
 	attempt, value := l.next(env)
 	place, asked := &Hold{Attempt: attempt, value: value}, false
@@ -216,13 +216,13 @@ func (l *fair) Acquire(env sim.Env) (*Hold, error) {
 	return h, err
 }
 
-// request asks for the lock. If another client has it, the request keeps this client's place in the queue.
+// request asks for the lock. If another client has it, this client keeps its place in the queue.
 func (l *fair) request(_ *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	n, answered := l.ask(env, h, "set", l.script(l.take, h.value, due.at, millis(l.own.timeout))...).Int()
 	return n == 1, answered && n == 0
 }
 
-// script returns the EVAL command for a script, with the keys of the lock.
+// script returns the EVAL command for a script, with the lock's keys.
 func (l *fair) script(text string, args ...string) []string {
 	key := l.config.Key
 	return append([]string{"EVAL", text, "3", string(key), queueOf(key), placesOf(key)}, args...)

@@ -38,18 +38,18 @@ func init() {
 	})
 }
 
-// fencedConfig contains the settings that only this protocol has.
+// fencedConfig contains this protocol's own settings.
 type fencedConfig struct {
 	tokenRead tokenRead // default in-step
 }
 
-// tokenRead determines when the client of a fenced lock gets its token.
+// tokenRead determines when a fenced lock's client gets its token.
 type tokenRead string
 
 const (
 	tokenInStep tokenRead = "in-step" // from the script that acquires the lock
-	// the client reads the token from the counter after it has acquired the lock, so the token may belong to a later
-	// holder (Redisson's fenced lock)
+	// the client reads the token from the counter after it has acquired the lock, so the token may be a later holder's
+	// (Redisson's fenced lock)
 	tokenLater tokenRead = "later"
 )
 
@@ -59,8 +59,8 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"when the counter may already contain a later holder's token (Redisson's fenced lock)",
 	format.Options(tokenInStep, tokenLater)...)
 
-// sameKey describes the conflict that arises if lock a uses key for the given purpose and lock b has that key as its
-// name. If lock b has a different name, sameKey returns "".
+// sameKey describes the conflict that arises if lock a uses key for the given purpose and lock b is named after that
+// key. If lock b has a different name, sameKey returns "".
 func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""
@@ -79,7 +79,7 @@ func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) 
 	return n > 0, answered && n == 0
 }
 
-// readToken reads the counter and uses its value as the fencing token of the hold.
+// readToken reads the counter and uses its value as the hold's fencing token.
 func readToken(l *single, env sim.Env, h *Hold) bool {
 	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -35,7 +35,7 @@ func init() {
 	})
 }
 
-// The scripts of a hash counter. ARGV[1] is the owner, and ARGV[2] is the TTL.
+// A hash counter's scripts. ARGV[1] is the owner, and ARGV[2] is the TTL.
 const (
 	enterHash = `if redis.call("exists", KEYS[1]) == 1 and redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
@@ -73,7 +73,7 @@ func newHashCounter(r requester) hashCounter {
 	return hashCounter{l}
 }
 
-// script returns the EVAL command that runs a script for the owner of h, with the given TTL.
+// script returns the EVAL command that runs a script for h's owner, with the given TTL.
 func (l *single) script(text string, h *Hold, ttl time.Duration) []string {
 	return []string{"EVAL", text, "1", string(l.config.Key), h.value, millis(ttl)}
 }

@@ -13,8 +13,8 @@ import (
 	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// LeaseObject is the leader election of Kubernetes. A record names the leader, which renews it by compare-and-swap
-// (client-go v0.37.2, tools/leaderelection/leaderelection.go).
+// LeaseObject is Kubernetes' leader election. A record names the leader, which renews it by compare-and-swap (client-go
+// v0.37.2, tools/leaderelection/leaderelection.go).
 const LeaseObject Protocol = "lease-object"
 
 func init() {
@@ -67,7 +67,7 @@ func init() {
 	})
 }
 
-// leaseObjectConfig contains the settings that only this protocol has, with the names and defaults of Kubernetes.
+// leaseObjectConfig contains the settings that only this protocol has, with Kubernetes' names and defaults.
 type leaseObjectConfig struct {
 	renewDeadline time.Duration  // a leader that could not renew for this time gives up; 0: never
 	period        time.Duration  // time between two attempts
@@ -82,24 +82,24 @@ type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// The leader reads the record, removes the holder from it and writes it back, even if another client has become the
-	// leader. It compares its identity with the holder that it saw earlier, not with the holder that it has just read
-	// (client-go from v0.34 on).
+	// The leader reads the record, removes the holder and writes it back, even if another client has become the leader.
+	// It compares its identity with the holder it saw earlier, not the one it has just read (client-go v0.34 and
+	// later).
 	clearsRecord electionEnd = "on"
-	// The leader writes the record only if the record still has the version that the leader knows (client-go v0.32).
+	// The leader writes the record only if its version is still the one the leader knows (client-go v0.32).
 	clearsOwn electionEnd = "unless-changed"
 )
 
-// observation determines the time from which a candidate measures another client's lease.
+// observation determines when a candidate starts measuring another client's lease.
 type observation string
 
 const (
 	sightOfChange observation = "change" // the time at which the candidate saw the record change, as in client-go
-	// the candidate measures the lease from the time in the record, which the leader took from its wall clock
+	// the candidate measures the lease from the time in the record, which comes from the leader's wall clock
 	renewTime observation = "renew-time"
 )
 
-// durationOf determines which duration a candidate assumes for another client's lease.
+// durationOf determines how long a candidate assumes another client's lease lasts.
 type durationOf string
 
 const (
@@ -108,12 +108,12 @@ const (
 	ownDuration durationOf = "own"
 )
 
-// versionInWrite determines whether an update includes the version of the record that it replaces.
+// versionInWrite determines whether an update includes the version of the record it replaces.
 type versionInWrite string
 
 const (
 	comparedVersion versionInWrite = "compared"
-	// an update includes no version; the API server rejects such updates of Lease objects, but not of ConfigMaps
+	// an update does not include a version; the API server rejects such updates to Lease objects, but not to ConfigMaps
 	anyVersion versionInWrite = "any"
 )
 
@@ -146,8 +146,8 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// A candidate waits for the retry period plus a random time. jitterFactor is the maximum random time, as a multiple of
-// the period (leaderelection.JitterFactor).
+// A candidate waits for the retry period plus a random time. jitterFactor limits the random time to a multiple of the
+// period (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
 func jittered(period time.Duration) time.Duration {
@@ -189,8 +189,8 @@ func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
 
 var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// badObjectName explains why a Kubernetes object cannot have a lock's name (RFC 1123 subdomain), and suggests another
-// name.
+// badObjectName explains why a lock's name is not allowed for a Kubernetes object (RFC 1123 subdomain), and suggests
+// another name.
 func badObjectName(name history.Lock) (problem, right string) {
 	if objectName.MatchString(string(name)) {
 		return "", ""
@@ -209,15 +209,15 @@ func badObjectName(name history.Lock) (problem, right string) {
 	return problem, right
 }
 
-// leaseObject elects a leader as client-go does. It sends its requests to the etcd member on a node, as the API server
-// on that node would send them. An update is a transaction that depends on the revision of the key.
+// leaseObject elects a leader the way client-go does. It sends its requests to a node's etcd member, just as the API
+// server on that node would. An update is a transaction that depends on the key's revision.
 type leaseObject struct {
 	requester
 	own leaseObjectConfig
 	now *election
 }
 
-// election is the state of one LeaderElector. A client creates one for each acquire.
+// election is the state of one LeaderElector. A client creates a new one for each acquire.
 type election struct {
 	own      leaseObjectConfig
 	config   *Config
@@ -232,7 +232,7 @@ type election struct {
 	lost     sim.Signal    // raised to notify the client
 }
 
-// Acquire tries until the client is the leader.
+// Acquire keeps trying until the client is the leader.
 func (l *leaseObject) Acquire(env sim.Env) (*Hold, error) {
 	l.now = &election{own: l.own, config: l.config, requests: etcdCaller{config: l.config},
 		renewals: etcdCaller{config: l.config, conn: etcdKeepalives}}
@@ -265,7 +265,7 @@ func (l *leaseObject) try(env sim.Env) *Hold {
 	return h
 }
 
-// renewed updates a hold after a renewal of its lease. The next renewal begins one renewal period later.
+// renewed updates a hold after its lease has been renewed. The next renewal begins one renewal period later.
 func (l *leaseObject) renewed(env sim.Env, h *Hold) {
 	until := l.own.givesUpAt(env)
 	if until != sim.Forever {
@@ -305,9 +305,9 @@ func (e *election) isTaken(env sim.Env) bool {
 // leads reports whether the client was the leader when it last saw the record.
 func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity }
 
-// tryAcquireOrRenew does what client-go's function of that name does. A leader updates the record that it wrote last.
-// If this fails, or if the client does not lead, it reads the record. It then writes the record if nobody leads or
-// another client's lease has ended.
+// tryAcquireOrRenew does what client-go's function of that name does. A leader updates the record it wrote last. If
+// that fails, or if the client is not the leader, it reads the record. It then writes the record if there is no leader
+// or the other client's lease has ended.
 func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {
 	start := env.Monotonic()
 	if e.leads() && e.valid(env, start) &&
@@ -363,8 +363,8 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 	return e.seen+lasts > now
 }
 
-// write replaces the record if it still has the version that the client knows. Otherwise it returns Denied. A record
-// that was written successfully becomes the one that the client last saw.
+// write replaces the record if its version is still the one the client knows. Otherwise it returns Denied. After a
+// successful write, the new record becomes the one the client last saw.
 func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec rpc.LeaseSpec) Answer {
 	put := rpc.Op{Kind: rpc.Put, Key: e.key(), Value: rpc.LeaseObject{Spec: spec}.String()}
 	txn := rpc.Txn{Conditions: []rpc.Compare{{Target: "MOD", Key: e.key(), Rel: '=', Number: e.version}},
@@ -384,7 +384,7 @@ func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, s
 	}
 }
 
-// get reads the record. key is nil if there is no record. answered reports whether there was a reply.
+// get reads the record. key is nil if there isn't one. answered reports whether there was a reply.
 func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (key *rpc.KeyValue, answered bool) {
 	r, answered := e.ask(env, via, deadline, rpc.Op{Kind: rpc.Range, Key: e.key()}.Call())
 	if len(r.Keys) > 0 {
@@ -394,7 +394,7 @@ func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (ke
 }
 
 // ask sends a request to one API server. If that server does not reply, the next call goes to the next server. answered
-// is false if there was no reply within the timeout and before the deadline.
+// is false if no reply arrived before the timeout or the deadline.
 func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, call rpc.Call) (_ rpc.Response,
 	answered bool) {
 	left := deadline - env.Monotonic()
@@ -413,8 +413,7 @@ func (e *election) key() string {
 	return rpc.LeaseObjects + rpc.DefaultNamespace + string(e.config.Key)
 }
 
-// givesUpAt returns the time at which a leader gives up if it begins to renew now and fails. It is a time on the
-// leader's monotonic clock.
+// givesUpAt returns when a leader that starts renewing now would give up, on the leader's monotonic clock.
 func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	if c.renewDeadline == 0 {
 		return sim.Forever
@@ -438,8 +437,8 @@ func (e *election) renew(env sim.Env, renewed func()) {
 	e.lost.Raise()
 }
 
-// keepTrying tries to renew once per period until it succeeds, the renew deadline passes, or the client stops. It
-// continues even if it finds that another client leads.
+// keepTrying tries to renew once per period until it succeeds, the renew deadline passes, or the client stops. It keeps
+// going even if it finds that another client is the leader.
 func (e *election) keepTrying(env sim.Env) bool {
 	deadline := e.own.givesUpAt(env)
 	for next := env.Monotonic(); !e.stopped.Raised() && env.Monotonic() < deadline; {
@@ -452,8 +451,8 @@ func (e *election) keepTrying(env sim.Env) bool {
 	return false
 }
 
-// release removes the holder from the record, if the client is configured to do so. With clearsRecord, it first reads
-// the record, and reads it again after a conflict. It does not check who the holder is.
+// release removes the holder from the record, if the client is configured to do so. With clearsRecord, it reads the
+// record first, and again after a conflict. It does not check who the holder is.
 func (e *election) release(env sim.Env, via *etcdCaller) Answer {
 	if e.own.release == leavesRecord {
 		return Confirmed

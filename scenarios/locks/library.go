@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FromLibrary is the protocol name of locks that are implemented by a released Go library and not by this package.
+// FromLibrary is the protocol name of locks that are implemented by a released Go library instead of this package.
 const FromLibrary Protocol = "library"
 
-// Foreign is a function that creates the lock of one client with code outside this package.
+// Foreign is a function that creates a client's lock using code outside this package.
 type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
 
-// ForeignLock is a lock that a Foreign function creates.
+// ForeignLock is a lock created by a Foreign function.
 type ForeignLock interface{ protocol }
 
-// RefusedError reports that an acquire or an extension of a foreign lock failed with an error from the library.
+// RefusedError reports that the library returned an error when asked to acquire or extend a foreign lock.
 type RefusedError struct {
 	Said string // the library's error as a single printable line
 	Err  error  // the corresponding error of this package
@@ -29,7 +29,7 @@ type RefusedError struct {
 // Error returns the library's error message.
 func (e *RefusedError) Error() string { return "locks: the library said: " + e.Said }
 
-// Unwrap returns the corresponding error of this package.
+// Unwrap returns the corresponding error from this package.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Said returns the library's error message if err is a RefusedError, and "" otherwise.
@@ -41,7 +41,7 @@ func Said(err error) string {
 	return ""
 }
 
-// library is the definition of the protocol FromLibrary. It is not in the list of protocols, since a scenario can use
+// library is the definition of the FromLibrary protocol. It is not in the list of protocols, since a scenario can use
 // it only together with the library's code.
 var library = &Definition{
 	Name:    FromLibrary, // the protocol runs on any backend; the backend determines the service
@@ -58,7 +58,7 @@ var library = &Definition{
 	make:  func(r requester) protocol { return &borrowed{requester: r, foreign: r.library.Foreign} },
 }
 
-// libraryConfig contains the settings that only locks from libraries have.
+// libraryConfig contains the settings that apply only to locks from libraries.
 type libraryConfig struct {
 	placeTimeout time.Duration // default 0: the lock does not promise any order
 }
@@ -68,7 +68,7 @@ var libraryPlaces = format.Positive("place-timeout",
 	"how long the place of a client that no longer waits may stay in the queue of a fair lock; "+
 		"`none`: the lock promises no order", "none")
 
-// borrowed is a lock from a Go library. The lock is created at the first acquire, when the client is known.
+// borrowed is a lock from a Go library. It is created at the first acquire, when the client is known.
 type borrowed struct {
 	requester
 	ForeignLock

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// These are the errors of Acquire and Extend.
+// The errors that Acquire and Extend return.
 var (
 	ErrPatience   = errors.New("locks: the client ran out of patience or attempts before it acquired the lock")
 	ErrLost       = errors.New("locks: too few servers still consider this attempt the owner")
@@ -21,7 +21,7 @@ var (
 	ErrLimit      = errors.New("locks: the maximum number of extensions was reached")
 )
 
-// Lock is a lock as client libraries provide it. It belongs to one client.
+// Lock is one client's lock, as provided by a client library.
 type Lock interface {
 	protocol
 	// Reenter acquires the lock again for a client that already holds it. Each successful call needs its own Release.
@@ -29,7 +29,7 @@ type Lock interface {
 	Reenter(env sim.Env, h *Hold) bool
 }
 
-// Answer is the outcome of a release, as far as the client knows it.
+// Answer is the outcome of a release, as far as the client knows.
 type Answer uint8
 
 const (
@@ -54,7 +54,7 @@ func answered(r *sim.Reply) Answer {
 
 // protocol is the part of Lock that each lock protocol implements itself.
 type protocol interface {
-	// Acquire tries until it holds the lock. It returns ErrPatience once the limit set by Config.Patience or
+	// Acquire keeps trying until it holds the lock. It returns ErrPatience once the limit set by Config.Patience or
 	// Config.Attempts is reached.
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend extends the hold and updates its Grant. If this fails, the error says why (ErrLost, ErrRefused,
@@ -62,7 +62,7 @@ type protocol interface {
 	Extend(env sim.Env, h *Hold) error
 	// Release releases the lock.
 	Release(env sim.Env, h *Hold) Answer
-	// Close stops the background tasks of the library.
+	// Close stops the library's background tasks.
 	Close(env sim.Env)
 }
 
@@ -71,14 +71,14 @@ type Hold struct {
 	Attempt history.Attempt
 	Token   history.Token // fencing token; 0 if the protocol has none
 	Grant   sim.Grant     // when the acquisition or the last extension granted the lock, and until when
-	// Ends are signals that are raised when the library learns that the lock is gone or may be gone.
+	// Each signal in Ends is raised when the library learns that the lock is gone or may be gone.
 	Ends []*sim.Signal
 	// Prolonged, if set, is called after the library has extended the lock in the background and updated Grant.
 	Prolonged func(env sim.Env)
 	// Refresh, if set, asks the library how long the lock is valid, and updates Grant.
 	Refresh func(env sim.Env)
 	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that reacts to
-	// it pauses its work, and acquires the lock again after it has reconnected.
+	// it pauses its work, and acquires the lock again after reconnecting.
 	Suspended *sim.Signal
 	Said      string // reason that the lock itself stated for refusing a release; "" if none
 	value     string // owner value that is stored on the servers
@@ -88,8 +88,8 @@ type Hold struct {
 	own       any    // data of the protocol; nil: none
 }
 
-// Remaining returns the remaining validity, measured on the clock that the protocol uses for it. It is negative after
-// the end of the validity.
+// Remaining returns how much longer the lock is valid, by the clock that the protocol uses for this. It is negative
+// once the validity has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
 	if h.Refresh != nil {
 		h.Refresh(env)
@@ -104,7 +104,7 @@ func (h *Hold) Remaining(env sim.Env) time.Duration {
 	}
 }
 
-// read reads a clock and returns the time as a Deadline stores it.
+// read reads a clock and returns the time in the form stored in a Deadline.
 func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	if kind == sim.Wall {
 		return time.Duration(env.Wall().UnixNano())
@@ -112,7 +112,7 @@ func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	return env.Monotonic()
 }
 
-// New returns the lock that c describes, for one client. All locks of a client share one Library.
+// New returns the lock described by c, for one client. All of a client's locks share one Library.
 func New(c *Config, of *Library) Lock {
 	p := Define(c.Protocol).make(requester{config: c, library: of})
 	if c.InObject {
@@ -121,8 +121,8 @@ func New(c *Config, of *Library) Lock {
 	return &reentrant{protocol: p, config: c}
 }
 
-// object is a lock object that the tasks of a client share. It stores an owner value in a field. Each task that
-// acquires the lock overwrites this value. Releases and extensions send the value that the field then has.
+// object is a lock object shared by a client's tasks. It stores an owner value in a field, which each task that
+// acquires the lock overwrites. Releases and extensions send whatever value the field contains at the time.
 type object struct {
 	protocol
 	value *string // empty if, as far as the object knows, the lock is not held
@@ -188,7 +188,7 @@ type overwriter interface {
 	overwrite(sim.Env, *Hold) bool
 }
 
-// counter is a protocol whose server counts the holds of an owner.
+// counter is a protocol whose server counts an owner's holds.
 type counter interface {
 	enter(sim.Env, *Hold) bool
 	leave(sim.Env, *Hold) Answer
@@ -221,8 +221,8 @@ func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 // millis formats d in whole milliseconds, as PX requires.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Library is the state that the locks of one client share: the number of its attempts, its ZooKeeper session, and its
-// holds. The zero value is ready to use.
+// Library is the state shared by one client's locks: the number of its attempts, its ZooKeeper session, and its holds.
+// The zero value is ready to use.
 type Library struct {
 	Foreign Foreign // creates the client's locks if their protocol is FromLibrary
 
@@ -234,7 +234,7 @@ type Library struct {
 	owners    map[history.Lock]string  // the owner values that all attempts of the client use
 }
 
-// owner returns the owner value that all attempts of the client use for a lock.
+// owner returns the owner value that the client uses in all attempts to acquire a lock.
 func (l *Library) owner(env sim.Env, of history.Lock) string {
 	if l.owners[of] == "" {
 		if l.owners == nil {
@@ -245,7 +245,7 @@ func (l *Library) owner(env sim.Env, of history.Lock) string {
 	return l.owners[of]
 }
 
-// field returns the field of the client's lock object that stores the owner value.
+// field returns the field in the client's lock object that stores the owner value.
 func (l *Library) field(of history.Lock) *string {
 	if l.values == nil {
 		l.values = map[history.Lock]*string{}
@@ -256,10 +256,10 @@ func (l *Library) field(of history.Lock) *string {
 	return l.values[of]
 }
 
-// Anew returns the Library of a client that has restarted. It continues to number attempts where l stopped.
+// Anew returns the Library for a client that has restarted. It continues numbering attempts where l stopped.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
-// counted records the result of an attempt. taken says whether the attempt found that another client held the lock.
+// counted counts a finished attempt. taken says whether the attempt found that another client held the lock.
 func (l *Library) counted(taken bool) {
 	if taken {
 		l.taken++
@@ -267,13 +267,13 @@ func (l *Library) counted(taken bool) {
 }
 
 // Attempts returns how many attempts the client has made, and how many of them found that another client held the lock.
-// An acquire that retries makes several attempts. An acquire that waits in line makes one.
+// An acquire that retries makes several attempts; one that waits in line makes only one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged extends the holds that depend on a session, after the session was extended until the given deadline. The
-// function depends reports whether a hold depends on that session. If the client was paused and read the reply only
-// after the deadline, nothing is extended. For a hold that its client has not received yet, only the deadline is
-// updated. In real time, holds may be added or removed while the client of a hold is being notified.
+// prolonged extends all holds for which depends returns true, because the session that they depend on was extended
+// until the given deadline. If the client was paused and did not read the reply until after the deadline, nothing is
+// extended. For a hold that its client has not received yet, only the deadline is updated. In real time, holds may be
+// added or removed while a hold's client is being notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, depends func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
@@ -295,17 +295,16 @@ func (l *Library) drop(h *Hold) {
 	l.holds = slices.DeleteFunc(l.holds, func(x *Hold) bool { return x == h })
 }
 
-// requester numbers the attempts of a client and chooses their owner values.
+// requester numbers a client's attempts and chooses the owner values for them.
 type requester struct {
 	config  *Config
 	library *Library
 	value   string // owner value of the client or of the current acquire, if several attempts share it
-	// left is the time that is left for the requests of the current attempt. 0 means that only the usual timeout
-	// applies.
+	// left is how much time is left for the current attempt's requests. 0 means that only the usual timeout applies.
 	left time.Duration
 }
 
-// timeout returns how long a client waits for the reply to a request that it sends now.
+// timeout returns how long a client waits for the reply to a request that it is about to send.
 func (r *requester) timeout() time.Duration {
 	if r.left > 0 {
 		return min(r.left, r.config.Timeout)
@@ -316,7 +315,7 @@ func (r *requester) timeout() time.Duration {
 // fixedValue is the owner value if all clients use the same constant (CLIENT_ID in Collins's code).
 const fixedValue = "client_A_123"
 
-// next starts an attempt and returns its name and its owner value.
+// next starts an attempt and returns its name and owner value.
 func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	r.library.attempts++
 	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.library.attempts))
@@ -334,11 +333,11 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 
 func newValue(env sim.Env) string { return strconv.FormatUint(env.Rand(), 36) }
 
-// resting is a function that waits between two attempts. delay is a random delay, and left is how much longer the
-// client is willing to wait.
+// resting waits between two attempts. delay is a random delay, and left is how much longer the client is willing to
+// wait.
 type resting func(env sim.Env, delay, left time.Duration)
 
-// left returns how much longer a client is willing to wait, on its monotonic clock, for an acquire that began at start.
+// left returns how much longer a client is willing to wait for an acquire that began at start, on its monotonic clock.
 func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	if c.Patience == 0 {
 		return sim.Forever
@@ -346,8 +345,8 @@ func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	return c.Patience - (env.Monotonic() - start)
 }
 
-// retryFor calls the function try until it returns a hold or Config.Patience has passed. The argument of try is the
-// remaining part of Config.Patience.
+// retryFor calls try until it returns a hold or Config.Patience has passed. left is how much of Config.Patience is
+// left.
 func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
 	for start := env.Monotonic(); ; {
 		left := r.config.left(env, start)
@@ -361,7 +360,7 @@ func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Durati
 	}
 }
 
-// retry calls the function try until it returns a hold. It returns ErrPatience once the limit set by Config.Patience or
+// retry calls try until it returns a hold. It returns ErrPatience once the limit set by Config.Patience or
 // Config.Attempts is reached.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)
@@ -390,10 +389,10 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 	}
 }
 
-// sleep is the resting function of most clients: they sleep for the given delay.
+// sleep is the resting function that most clients use. It sleeps for the given delay.
 func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
-// Draw returns a uniformly distributed random duration from the range d. It uses the random numbers of the process.
+// Draw returns a uniformly distributed random duration from the range d. It uses the process's random numbers.
 func Draw(env sim.Env, d sim.Delay) time.Duration {
 	if d.Hi <= d.Lo {
 		return d.Lo

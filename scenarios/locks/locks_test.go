@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// bench is a test environment with five servers behind links with a delay of 1 ms. It logs every request. The test
+// bench is a test environment with five servers behind links with a 1 ms delay. It logs every request. The test
 // determines the replies.
 type bench struct {
 	*sim.World
@@ -40,7 +40,7 @@ func (s *scripted) Serve(r *sim.Incoming) {
 	}
 }
 
-// brief returns a command as short text: it replaces scripts and owner values with names.
+// brief returns a command as short text, with scripts and owner values replaced by names.
 func brief(args []string) string {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -84,7 +84,7 @@ func (b *bench) wantHeard(want ...string) {
 	}
 }
 
-// config returns the settings of Redlock as documented, with the test's changes.
+// config returns Redlock's settings as documented, with the test's changes.
 func config(change func(*Config)) Config {
 	c := Config{Protocol: Redlock, Key: "lock", TTL: 10 * time.Second,
 		Retry:   sim.Delay{Lo: 100 * time.Millisecond, Hi: 100 * time.Millisecond},
@@ -100,7 +100,7 @@ func config(change func(*Config)) Config {
 	return c
 }
 
-// newLock returns a lock for a client that has no other locks.
+// newLock returns a lock for a client without other locks.
 func newLock(c Config) Lock { return New(&c, &Library{}) }
 
 // grantAll is a reply function for servers that grant everything.

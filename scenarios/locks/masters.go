@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// masters contains the current masters of a lock, as far as its client knows: one master, or several for Redlock.
-// Without a Sentinel, they are fixed. With a Sentinel, a task of the client subscribes to the Sentinel and follows each
-// switch, as client libraries do. A client that cannot reach the Sentinel continues with the masters that it knows.
+// masters contains a lock's current masters, as far as its client knows: one master, or several for Redlock. Without a
+// Sentinel, they are fixed. With a Sentinel, one of the client's tasks subscribes to the Sentinel and follows each
+// switch, as client libraries do. A client that cannot reach the Sentinel keeps using the masters it knows.
 type masters struct {
 	// current contains the current master of each group, in the order of Config.Servers. It is empty until the first
 	// query.
 	current []sim.ProcessID
-	// slots contains what the client of a Redis Cluster knows about slots. It is nil before the first request.
+	// slots contains what a Redis Cluster client knows about slots. It is nil before the first request.
 	slots slots
 }
 
 // sentinelTimeout is how long a client waits for a reply from the Sentinel, and also how long it waits before it asks
-// again. If a subscription has been silent for subscriptionCheck, the client renews it, because a Sentinel that has
-// lost power sends nothing.
+// again. A client renews a subscription that has been silent for subscriptionCheck, because a Sentinel that has lost
+// power does not send anything.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second

@@ -7,21 +7,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file implements the clients of a lock on one Redis server that do not poll, but wait for a message from the
-// holder. Redis does not keep messages for clients that are not subscribed when they are published.
+// This file implements clients of a lock on one Redis server that wait for a message from the holder instead of
+// polling. Redis does not keep messages for clients that are not subscribed when they are published.
 
-// subscriptions is the number of the connection on which a client subscribes. Requests use another connection.
+// subscriptions is the number of the connection on which a client subscribes. Requests use a different connection.
 const subscriptions = 1
 
 // byMessage reports whether holders publish their releases and waiting clients listen for these messages.
 func (w Waking) byMessage() bool { return w == WakeOnMessage || w == WakeOnMessageTTL }
 
-// channel returns the channel on which a holder publishes its release of the lock.
+// channel returns the channel on which a holder announces that it has released the lock.
 func (l *single) channel() string { return string(l.config.Key) + ":released" }
 
-// rest waits between two attempts to acquire the lock. If another client holds the lock, rest waits for a message, and
-// otherwise for the given delay. A client that is not subscribed yet subscribes and immediately tries again, because
-// the lock may have been released before it was subscribed.
+// rest waits between two attempts to acquire the lock. If another client holds the lock, rest waits for a message.
+// Otherwise, it waits for the given delay. A client that has not subscribed yet subscribes and immediately tries again,
+// because the lock may have been released before it subscribed.
 func (l *single) rest(env sim.Env, delay, left time.Duration) {
 	if !l.config.Wake.byMessage() || !l.taken {
 		sleep(env, delay, left)

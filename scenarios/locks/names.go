@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// NameProblem explains why a lock of the protocol cannot have the given name, and suggests the most similar name that
-// is allowed (right). problem is empty if the name is allowed. right is empty if there is no similar name.
+// NameProblem explains why a lock with protocol p cannot have the given name, and suggests the most similar allowed
+// name (right). problem is empty if the name is allowed. right is empty if there is no similar name.
 func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 	if d := Define(p); d != nil && d.badName != nil {
 		return d.badName(name)
@@ -17,9 +17,8 @@ func NameProblem(p Protocol, name history.Lock) (problem, right string) {
 	return "", ""
 }
 
-// PairProblem explains why two locks of the protocol cannot have the given names at the same time, and what to write
-// instead. It returns "" if the locks can have these names. Names that conflict here would also conflict on the real
-// servers.
+// PairProblem explains why two locks with protocol p cannot have the given names at the same time, and what to write
+// instead. It returns "" if they can. Names that conflict here would also conflict on real servers.
 func PairProblem(p Protocol, a, b history.Lock) string {
 	if d := Define(p); d != nil && d.clash != nil {
 		return cmp.Or(d.clash(a, b), d.clash(b, a))
@@ -27,8 +26,8 @@ func PairProblem(p Protocol, a, b history.Lock) string {
 	return ""
 }
 
-// SlotProblem explains why a lock of the protocol cannot have the given name on a Redis Cluster, and what to write
-// instead. It returns "" if the name is allowed.
+// SlotProblem explains why a lock with protocol p cannot have the given name if it is stored on a Redis Cluster, and
+// what to write instead. It returns "" if the name is allowed.
 func SlotProblem(p Protocol, name history.Lock) string {
 	d := Define(p)
 	if d == nil || d.secondKey == nil {

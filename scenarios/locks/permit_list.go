@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// PermitList is a semaphore whose free permits are the elements of a list. A client acquires a permit by removing an
-// element. If that client never puts the element back, the permit is lost.
+// PermitList is a semaphore with its free permits stored as the elements of a list. A client acquires a permit by
+// removing an element. If that client never puts the element back, the permit is lost.
 const PermitList Protocol = "permit-list"
 
 func init() {
@@ -37,7 +37,7 @@ func init() {
 }
 
 const (
-	// makePermits is a script that fills the list of permits, unless the list has been filled before.
+	// makePermits is a script that fills the list of permits, unless this has already been done.
 	makePermits = `if redis.call("set", KEYS[2], ARGV[1], "NX") then
     for i = 1, tonumber(ARGV[1]) do
         redis.call("rpush", KEYS[1], "permit-" .. i)
@@ -48,11 +48,11 @@ return 1`
 return 1`
 )
 
-// permitsMade returns the key that marks the list of a lock as filled.
+// permitsMade returns the key that marks a lock's list as filled.
 func permitsMade(key history.Lock) string { return string(key) + ":permits" }
 
 // takePermit removes an element from the list. Before a client's first removal, it fills the list, unless another
-// client has already filled it.
+// client has already done so.
 func takePermit(l *single, env sim.Env, h *Hold, _ expiry) (held, taken bool) {
 	key := string(l.config.Key)
 	if !l.prepared {

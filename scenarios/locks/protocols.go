@@ -10,19 +10,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Setting is one setting of a lock in a scenario file: a key in the "lock" mapping.
+// Setting is one lock setting in a scenario file: a key in the "lock" mapping.
 type Setting = format.Key[Config]
 
 // Backend is the kind of servers that a protocol uses. Its name is also the name of the setting in the "servers"
 // mapping that selects it.
 type Backend string
 
-// These are the kinds of servers.
+// The kinds of servers.
 const (
 	OnRedis     Backend = "redis"
 	OnEtcd      Backend = "etcd"
 	OnZooKeeper Backend = "zookeeper"
-	// nodes of a control plane, each with an API server and a member of etcd
+	// control plane nodes, each with an API server and an etcd member
 	OnKubernetes Backend = "kubernetes"
 	OnConsul     Backend = "consul"
 )
@@ -44,59 +44,59 @@ type Definition struct {
 	// expire.
 	Leaves bool
 	Shares bool // the protocol is a semaphore, which is useful only with several permits
-	// Settings are the settings that the protocol accepts. Each includes the words that are allowed as its value, and
+	// Settings are the settings that the protocol accepts. Each comes with the words that are allowed as its value, and
 	// its default for this protocol.
 	Settings []Setting
-	// Without explains, for each setting that only other protocols accept, why this protocol does not accept it and
-	// what to write instead.
+	// Without says, for each setting that only other protocols accept, why this protocol does not accept it and what to
+	// write instead.
 	Without map[string]string
-	// Alike explains, for each setting that must be the same for all clients, why it must be the same and what to write
+	// Alike says, for each setting that must be the same for all clients, why it must be the same and what to write
 	// instead of an override.
 	Alike map[string]string
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
 	Measures func(*Config) []history.Measure
-	// Lacks returns safety measures that a lock with the given settings does not take, although locks of other
-	// protocols with the same settings do. If Lacks is nil, there are none.
+	// Lacks returns safety measures that a lock with the given settings does not take, although other protocols' locks
+	// with the same settings do. If Lacks is nil, there are none.
 	Lacks func(*Config) []history.Measure
 	// Refused returns settings that contradict each other, or that are impossible with the given number of Redis
 	// masters (0 if unknown). If Refused is nil, there are none.
 	Refused func(c *Config, masters int) []Refusal
-	// Order returns how long the place of a client that no longer waits remains in the queue of a fair lock. It is nil,
-	// or returns 0, if the lock promises no order.
+	// Order returns how long a client's place remains in a fair lock's queue after the client has stopped waiting. It
+	// is nil, or returns 0, if the lock does not promise an order.
 	Order func(*Config) time.Duration
-	// Foreign creates the locks of a protocol whose code is in another package. It is nil for a protocol of this
-	// package.
+	// Foreign creates the locks of a protocol whose code is in another package. It is nil for this package's own
+	// protocols.
 	Foreign Foreign
 
 	make  func(requester) protocol
 	lasts func(*Config) time.Duration // see Lasts; nil: the TTL
-	// quorum returns the number of servers that must grant a lock. If it is nil, the number is a majority if Several is
-	// set, and 1 otherwise.
+	// quorum returns how many servers must grant a lock. If it is nil, a majority must if Several is set, and otherwise
+	// one.
 	quorum func(*Config) int
-	// complete sets the protocol's own settings that depend on the number of servers. It is nil if there are none.
+	// complete sets those of the protocol's own settings that depend on the number of servers. It is nil if there are
+	// none.
 	complete func(c *Config, servers int)
-	// badName explains why a lock cannot have a name, and returns the most similar name that is allowed, if there is
-	// one. If badName is nil, all names are allowed.
+	// badName says why a lock cannot have a name, and returns the most similar allowed name, if there is one. If
+	// badName is nil, all names are allowed.
 	badName func(history.Lock) (problem, right string)
-	// clash explains why the servers would treat the second of two locks as a part of the first, and what to write
-	// instead. If clash is nil, this cannot happen.
+	// clash says why the servers would treat the second of two locks as a part of the first, and what to write instead.
+	// If clash is nil, this cannot happen.
 	clash func(a, b history.Lock) string
-	// secondKey returns the second key in the scripts of a lock. If secondKey is nil, the scripts have only one key.
+	// secondKey returns the second key in a lock's scripts. If secondKey is nil, the scripts have only one key.
 	secondKey func(history.Lock) string
 }
 
-// Refusal is a setting whose value the protocol does not accept, with the reason.
+// Refusal is a setting with a value that the protocol does not accept, along with the reason.
 type Refusal struct{ Key, Why string }
 
-// definitions lists all protocols in the order of the reference documentation. settings lists the settings of all
-// protocols.
+// definitions lists all protocols, and settings their settings, in the order of the reference documentation.
 var (
 	definitions []*Definition
 	settings    []Setting
 )
 
-// Register adds a protocol. It is called by the init function of the protocol's file. The order of these calls does not
-// affect the order in which the reference of the file format lists protocols.
+// Register adds a protocol. It is called by the init function in the protocol's file. The order of these calls does not
+// affect the order in which the file format reference lists protocols.
 func Register(d *Definition) {
 	if Define(d.Name) != nil {
 		panic("locks: two protocols are called " + string(d.Name))
@@ -122,7 +122,7 @@ func Register(d *Definition) {
 // change the slice.
 func Definitions() []*Definition { return definitions }
 
-// Define returns the definition of a protocol, or nil if there is no protocol with that name.
+// Define returns a protocol's definition, or nil if there is no protocol with that name.
 func Define(p Protocol) *Definition {
 	if p == FromLibrary {
 		return library
@@ -145,7 +145,7 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// Settings returns the settings of all protocols in the order of the reference documentation. If several protocols
+// Settings returns the settings of all protocols, in the order of the reference documentation. If several protocols
 // define a setting, it returns the first definition. Callers must not change the slice.
 func Settings() []Setting { return settings }
 
@@ -160,8 +160,8 @@ func Taking(path, word string) (takers []Protocol) {
 	return takers
 }
 
-// Quorum returns the number of servers that must grant a lock with these settings. In a Redis Cluster, one master
-// serves the lock.
+// Quorum returns how many servers must grant a lock with these settings. In a Redis Cluster, one master serves the
+// lock.
 func (d *Definition) Quorum(c *Config) int {
 	switch {
 	case d.quorum != nil:
@@ -172,8 +172,8 @@ func (d *Definition) Quorum(c *Config) int {
 	return 1
 }
 
-// Lasts returns how long a lock with these settings can block other clients after its holder's last contact with the
-// servers. This is the TTL, unless the servers add to it.
+// Lasts returns how long a lock with these settings can block other clients after its holder was last in contact with
+// the servers. This is the TTL, unless the servers add to it.
 func (d *Definition) Lasts(c *Config) time.Duration {
 	if d.lasts != nil {
 		return d.lasts(c)
@@ -181,7 +181,7 @@ func (d *Definition) Lasts(c *Config) time.Duration {
 	return c.TTL
 }
 
-// Applies reports whether a lock with these settings takes a safety measure.
+// Applies reports whether a lock with these settings takes a given safety measure.
 func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
@@ -191,13 +191,13 @@ func (d *Definition) Misses(c *Config, m history.Measure) bool {
 	return d.Lacks != nil && slices.Contains(d.Lacks(c), m)
 }
 
-// ReadsWall reports whether a client of a lock with these settings ever reads its wall clock.
+// ReadsWall reports whether clients of a lock with these settings ever read their wall clock.
 func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults sets every setting to its default, except the settings in an optional mapping. Those settings are set when
-// the mapping is present. Complete sets defaults that depend on other settings.
+// Defaults sets every setting to its default, except the settings in optional mappings, which are set when the mapping
+// is present. Complete sets the defaults that depend on other settings.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {
@@ -210,8 +210,8 @@ func (d *Definition) Defaults(c *Config) {
 }
 
 // Complete sets the defaults that depend on other settings. n is the number of servers in the client's run. isSet
-// reports whether the file specifies a setting. careful is set if the client checks the validity of its lock or extends
-// the lock.
+// reports whether the file specifies a setting. careful is set if the client checks its lock's validity or extends the
+// lock.
 func (d *Definition) Complete(c *Config, n int, careful bool, isSet func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)

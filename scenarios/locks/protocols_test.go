@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// TestReasonsAreAboutWhatOthersTake: if a protocol explains why it does not accept a setting, some other protocol must
-// accept that setting. Otherwise no user would ever see the explanation.
+// TestReasonsAreAboutWhatOthersTake checks that if a protocol explains why it does not accept a setting, some other
+// protocol accepts it. Otherwise no user would ever see the explanation.
 func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	reasons := 0
 	for _, d := range Definitions() {
@@ -34,8 +34,8 @@ func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreSetAndReadBack checks that every default is a value that the setting accepts, and that reading a
-// setting returns the value that was set.
+// TestDefaultsAreSetAndReadBack checks that the setting accepts every default, and that reading a setting returns the
+// value that was set.
 func TestDefaultsAreSetAndReadBack(t *testing.T) {
 	for _, d := range Definitions() {
 		var c Config

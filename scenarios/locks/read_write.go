@@ -54,15 +54,15 @@ type holders string
 
 const (
 	ownLease holders = "own-lease" // each holder has a field with the end of its lease
-	// each holder has a field; the hash has one expiry for all holders, which the latest client to acquire the lock
-	// sets (redisson 2144)
+	// each holder has a field; the hash has one expiry for all holders, set by the latest client to acquire the lock
+	// (redisson 2144)
 	oneLease holders = "one-lease"
-	// the hash stores only the number of holders; each release subtracts one, even if the lease of the holder has
-	// already ended
+	// the hash stores only the number of holders; each release subtracts one, even if the holder's lease has already
+	// ended
 	countedHolders holders = "counter"
 )
 
-// preference determines who gets the lock first if both readers and writers wait.
+// preference determines who gets the lock first if both readers and writers are waiting.
 type preference string
 
 const (
@@ -82,8 +82,8 @@ var readWriteKeys = []format.Key[readWriteConfig]{
 			"`writers`: no reader enters while a writer waits", format.Options(noPreference, forWriters)...),
 }
 
-// These are the scripts of a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write. KEYS[2] is
-// the mark of a waiting writer, and ARGV[4] is how long the mark lasts, or 0 if writers set none.
+// These are the scripts for a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write. KEYS[2]
+// is a waiting writer's mark, and ARGV[4] is how long the mark lasts, or 0 if writers set none.
 const (
 	modeFree = `local free = true
 local all = redis.call("hgetall", KEYS[1])
@@ -145,7 +145,7 @@ end
 return 1`
 )
 
-// readWriteScripts maps each way to store the holders to the scripts that acquire and extend the lock.
+// readWriteScripts maps each way of storing holders to the scripts that acquire and extend the lock.
 var readWriteScripts = map[holders]struct{ take, extend string }{
 	ownLease:       {takeOwnLease, extendOwnLease},
 	oneLease:       {takeOneLease, extendOneLease},
@@ -183,9 +183,8 @@ func (l *single) readWriteArgs(script string, h *Hold, millis string, prefer pre
 	return []string{"EVAL", script, "2", string(l.config.Key), writersMark(l.config.Key), h.value, millis, mode, mark}
 }
 
-// writersMark returns the key that exists while a writer waits for a lock.
+// writersMark returns the key that exists while a writer is waiting for a lock.
 func writersMark(key history.Lock) string { return string(key) + ":writer" }
 
-// markOf returns how long the mark of a waiting writer lasts: twice the maximum time between two requests of the
-// writer.
+// markOf returns how long a waiting writer's mark lasts: twice the maximum time between two of the writer's requests.
 func markOf(c *Config) string { return millis(2 * (c.Retry.Hi + c.Timeout)) }

@@ -75,7 +75,7 @@ type redlockConfig struct {
 	asking    asking      // default all
 }
 
-// contactKind determines whether a client asks the servers of a Redlock in sequence or in parallel.
+// contactKind determines whether a client asks the Redlock servers in sequence or in parallel.
 type contactKind string
 
 const (
@@ -83,7 +83,7 @@ const (
 	parallel   contactKind = "parallel"   // all at once, as the document recommends
 )
 
-// askOrder determines which server a client asks first if it asks one after another.
+// askOrder determines which server is asked first by a client that asks them one at a time.
 type askOrder string
 
 const (
@@ -91,7 +91,7 @@ const (
 	rotated askOrder = "rotated" // client k of n begins after (k-1)/n of the list, to spread the load
 )
 
-// releaseTo determines which servers a Redlock client sends a release to.
+// releaseTo determines which servers a Redlock client asks to release the lock.
 type releaseTo string
 
 const (
@@ -106,11 +106,11 @@ type asking string
 
 const (
 	askEveryone asking = "all"
-	// the client asks one server after another until enough servers have granted the lock (Grace Collins, step 2)
+	// the client asks one server at a time until enough of them have granted the lock (Grace Collins, step 2)
 	askUntilQuorum asking = "until-quorum"
 )
 
-// redlockKeys are the settings that determine how a client sends requests to several servers.
+// redlockKeys are the settings that determine how a client sends requests to multiple servers.
 var redlockKeys = []format.Key[redlockConfig]{
 	format.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
 		"ask the servers one after another, or all at once", format.Options(sequential, parallel)...),
@@ -130,8 +130,8 @@ var redlockKeys = []format.Key[redlockConfig]{
 		format.Options(askEveryone, askUntilQuorum)...),
 }
 
-// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5). For each step that a
-// released library is known to omit, there is a setting that omits it.
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5). Each step that released
+// libraries are known to omit can be omitted with a setting.
 type redlock struct {
 	requester
 	masters
@@ -140,7 +140,7 @@ type redlock struct {
 	spare *redlockHold // the hold of the last attempt, to reuse if it failed
 }
 
-// redlockHold is a Hold with additional data of this protocol.
+// redlockHold is a Hold with this protocol's additional data.
 type redlockHold struct {
 	Hold
 	granted []sim.ProcessID // the servers that granted the acquisition
@@ -161,8 +161,8 @@ func serversOf(voters []voter) []sim.ProcessID {
 	return servers
 }
 
-// ballot is one request that is sent to all servers, and its outcome. A keepalive task sends requests at the same time
-// as the worker, so each round has its own ballot.
+// ballot is one request sent to all servers, along with its outcome. A keepalive task may be sending requests at the
+// same time as the worker, so each round has its own ballot.
 type ballot struct {
 	requests []sim.Request
 	of       []voter // the server to which each request was sent
@@ -173,7 +173,7 @@ type ballot struct {
 	refused  int     // number of servers that did not accept the request, or did not carry it out
 	env      sim.Env
 	says     func(*sim.Reply) bool // reports whether a reply grants the request
-	// enough reports whether the remaining servers need not be asked. If it is nil, all servers are asked.
+	// enough reports whether the remaining servers can be skipped. If it is nil, all servers are asked.
 	enough func(*ballot) bool
 	next   func(int, *sim.Reply) bool // the method value settle, created once
 }
@@ -232,7 +232,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	return true
 }
 
-// Extend extends the keys with a script, or in another way known from a released library.
+// Extend extends the keys with a script, or in one of the other ways that released libraries use.
 func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -267,8 +267,8 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal returns the reason why an extension failed, or nil if it succeeded. yes is the number of servers that granted
-// the extension.
+// refusal returns why an extension failed, or nil if it succeeded. yes is the number of servers that granted the
+// extension.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -299,8 +299,8 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 // Close does nothing.
 func (l *redlock) Close(sim.Env) {}
 
-// release asks all servers to release the lock. It returns the numbers of servers that released it (yes), that did not
-// reply (silent), and that did not carry out the release (refused).
+// release asks all servers to release the lock. It returns how many did so (yes), how many did not reply (silent), and
+// how many replied without doing so (refused).
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
 	unasked := len(l.idle.requests) - l.idle.settled // unknown, like those of servers that did not reply
@@ -316,8 +316,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns the given masters whose replicas also have the lock. If the client does not wait for replicas, or
-// ignores the reply to WAIT, it returns all of them.
+// replicated returns those of the given masters whose replicas also have the lock. It returns all of them if the client
+// does not wait for replicas, or ignores the reply to WAIT.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -331,7 +331,7 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 }
 
 // wait asks masters how many of their replicas have received the writes that the client made on its connections. It
-// returns the masters with enough such replicas.
+// returns the masters that have enough such replicas.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}
@@ -346,8 +346,8 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	return b.yes
 }
 
-// askAll sends args to the master of every group, and returns the masters that granted the request. The slice is valid
-// until the next call.
+// askAll sends args to every group's master, and returns the masters that granted the request. The slice is valid until
+// the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b, n := l.idle, len(l.current)
 	l.idle = nil
@@ -390,7 +390,7 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends the requests of a ballot, one after another or all at once. If enough is not nil, hold stops when enough
+// hold sends a ballot's requests, either one after another or all at once. If enough is not nil, hold stops when enough
 // returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
@@ -408,7 +408,7 @@ func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(
 	env.CallInTurn(timeout, b.next, b.requests...)
 }
 
-// settle records the reply to a request. If there was none, it closes the connection. It reports whether to send the
+// settle records the reply to a request, or closes the connection if there was none. It reports whether to send the
 // next request.
 func (b *ballot) settle(i int, r *sim.Reply) (proceed bool) {
 	if b.says(r) {

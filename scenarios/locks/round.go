@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round measures the duration of one pass over the servers of a lock on Redis, on the configured clock. Its steps are
-// those of Redlock (Sanfilippo, "Distributed locks with Redis"). A client of a single Redis server that checks its
-// validity computes it in the same way.
+// round measures, on the configured clock, how long one pass over the servers of a Redis lock takes. Its steps are
+// those of Redlock (Sanfilippo, "Distributed locks with Redis"). A client that uses a single Redis server and checks
+// its validity computes it in the same way.
 type round struct {
 	sim.Grant
 	start time.Duration
@@ -32,14 +32,14 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// restart returns a validity that is measured from the current time, no matter how long the round took.
+// restart returns a validity that counts from now, no matter how long the round took.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	validity := r.ttl - c.Drift.forTTL(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}
 	return validity
 }
 
-// forTTL returns the time that is subtracted from the validity of a lock with the given TTL.
+// forTTL returns how much to subtract from the validity of a lock with the given TTL.
 func (a Allowance) forTTL(ttl time.Duration) time.Duration {
 	return ttl/1_000_000*time.Duration(a.PPM) + a.Plus
 }

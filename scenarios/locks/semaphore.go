@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Semaphore is a lock with several permits on a single Redis server. Each holder is a member of a sorted set. A
-// member's score is the time at which its permit ends.
+// Semaphore is a lock with several permits on a single Redis server. Each holder is a member of a sorted set, and its
+// score is the time at which its permit ends.
 const Semaphore Protocol = "semaphore"
 
 func init() {
@@ -76,10 +76,10 @@ const (
 type admission string
 
 const (
-	// the script counts the holders and, in the same step, adds the client if a permit is free
+	// the script counts the holders and, if a permit is free, adds the client in the same step
 	byCount admission = "count"
-	// the client adds itself to the set, and has a permit if it ranks low enough when all permits are sorted by their
-	// ends ("Redis in Action", 6.3.1)
+	// the client adds itself to the set, and has a permit if it ranks low enough among all permits sorted by end time
+	// ("Redis in Action", 6.3.1)
 	byRank admission = "rank"
 )
 
@@ -95,7 +95,7 @@ var semaphoreKeys = []format.Key[semaphoreConfig]{
 		format.Options(byCount, byRank)...),
 }
 
-// These are the scripts of a semaphore. ARGV[1] is the holder, ARGV[2] the TTL, and ARGV[3] the number of permits.
+// A semaphore's scripts. ARGV[1] is the holder, ARGV[2] the TTL, and ARGV[3] the number of permits.
 const (
 	// serversNow reads the server's clock. clientsNow uses the client's time, which is ARGV[4].
 	serversNow = `local t = redis.call("time")
@@ -103,10 +103,10 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 	clientsNow = `local now = tonumber(ARGV[4])
 `
-	// A permit stays valid during the millisecond given by its score, so that it lasts for the whole TTL.
+	// A permit is still valid during the millisecond given by its score, so that it lasts for the whole TTL.
 	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
 `
-	// keepSet prevents the set from expiring before its longest permit.
+	// keepSet keeps the set from expiring before its longest permit.
 	keepSet = `if redis.call("pttl", KEYS[1]) < tonumber(ARGV[2]) then
     redis.call("pexpire", KEYS[1], ARGV[2])
 end
@@ -129,7 +129,7 @@ redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
 ` + keepSet
 )
 
-// permitScripts contains the Lua scripts of a semaphore. They depend on its settings.
+// permitScripts contains a semaphore's Lua scripts, which depend on its settings.
 type permitScripts struct {
 	semaphoreConfig
 	take, extend string
@@ -153,8 +153,7 @@ func makeSemaphore(r requester) protocol {
 	return l
 }
 
-// request requests a permit. With admission by rank, the client removes itself from the set again if its rank is too
-// high.
+// request requests a permit. With admission by rank, the client removes itself from the set again if it ranks too high.
 func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
 	n, answered := l.ask(env, h, "set", l.permitArgs(env, s.take, h, due.at, s.time)...).Int()
 	if taken = answered && n == 0; taken && s.admit == byRank {
@@ -163,7 +162,7 @@ func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (hel
 	return n == 1, taken
 }
 
-// permitArgs returns the EVAL command for a script of a semaphore.
+// permitArgs returns the EVAL command for one of a semaphore's scripts.
 func (l *single) permitArgs(env sim.Env, script string, h *Hold, millis string, by timeOf) []string {
 	args := []string{"EVAL", script, "1", string(l.config.Key), h.value, millis, strconv.Itoa(l.config.permits())}
 	if by == byClient {

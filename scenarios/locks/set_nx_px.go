@@ -38,7 +38,7 @@ type setNXPXConfig struct {
 	expiry expiryCount // default relative
 }
 
-// expiryCount determines whose clock sets a key's expiry.
+// expiryCount determines whose clock a key's expiry is measured on.
 type expiryCount string
 
 const (
@@ -57,7 +57,7 @@ func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 	return r.OK(), r.Nil()
 }
 
-// absolute returns an expiry as a point in time. The client calculates it from its own clock before it sends its
+// absolute returns an expiry as a point in time. The client calculates it from its own clock before sending its
 // request.
 func absolute(env sim.Env, ttl time.Duration) expiry {
 	return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(ttl).UnixMilli(), 10), ttl}

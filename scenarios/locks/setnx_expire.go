@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNXExpire is a lock that is set with SETNX and then EXPIRE, two commands that are not executed atomically (Grace
+// SetNXExpire is a lock that is set with SETNX and then EXPIRE, as two separate commands, so not atomically (Grace
 // Collins).
 const SetNXExpire Protocol = "setnx-expire"
 

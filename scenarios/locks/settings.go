@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file contains the settings that several protocols accept. The settings of a single protocol are in that
+// This file contains the settings that several protocols accept. Settings that belong to only one protocol are in that
 // protocol's file.
 
-// These are the maximum values of settings that count something. Larger values serve no purpose.
+// Maximum values for settings that count something. Larger values would serve no purpose.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -109,8 +109,8 @@ var (
 	sharedKey = format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 		"ask for a read lock; if any client does, the lock is a read-write lock")
 
-	// If a client of one Redis does not report how long its lock is valid, the lock counts as valid for one TTL after
-	// the reply (LAWS.md).
+	// If a client of a single Redis server does not report how long its lock is valid, the lock is considered valid for
+	// one TTL after the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",
@@ -181,13 +181,13 @@ var (
 				"`off`: send it to the current master, which may have changed after a failover"))
 )
 
-// common lists the settings above, in the order of the reference documentation.
+// common lists the settings above, in the reference documentation's order.
 var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
 	patienceEnds, retryWake, timeoutKey, releaseOnFailure, reentrantKey,
 	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
-// ownSettings returns the settings that only one protocol accepts. Config.Own stores their values in a value of type T.
+// ownSettings returns settings that only one protocol accepts. Config.Own stores them in a value of type T.
 func ownSettings[T any](keys ...format.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
@@ -205,7 +205,7 @@ func ownSettings[T any](keys ...format.Key[T]) []Setting {
 	return list
 }
 
-// ownOf returns the settings in c that only one protocol has. It returns the zero value of T if c belongs to another
+// ownOf returns the settings in c that are specific to one protocol, or the zero value of T if c is for another
 // protocol.
 func ownOf[T any](c *Config) T {
 	o, _ := c.Own.(T)
@@ -215,14 +215,14 @@ func ownOf[T any](c *Config) T {
 // limitNotGiven is the value of Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1
 
-// group returns a setting whose value is a mapping that contains other settings.
+// group returns a setting whose value is a mapping of other settings.
 func group(path, meaning string) Setting {
 	return Setting{Path: path, Form: format.Form{Kind: format.Mapping}, Depends: "the keys below", Meaning: meaning,
 		Set: func(*Config, format.Value) {}, Get: func(*Config) format.Value { return format.Value{} }}
 }
 
-// optional returns a setting whose value is a mapping. By default there is no mapping. If a file contains the mapping,
-// the settings in it have their own defaults.
+// optional returns a setting whose value is a mapping that is absent by default. If a file contains the mapping, the
+// settings inside have their own defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := format.Value{Word: "none"}
 	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
@@ -252,8 +252,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// settingsWithin changes the settings of an optional mapping so that their value is "none" while the mapping itself is
-// "none".
+// settingsWithin changes an optional mapping's settings. While the mapping is "none", its settings are "none" as well.
 func settingsWithin(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

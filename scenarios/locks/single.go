@@ -15,7 +15,7 @@ type single struct {
 	millis string
 	set    setKey
 	expiry func(env sim.Env, ttl time.Duration) expiry // returns the expiry of a key that is set now
-	// token gets the fencing token after the lock has been acquired. It is nil if no separate step is needed.
+	// token gets the fencing token after the lock has been acquired. It is nil if this does not take a separate step.
 	token func(*single, sim.Env, *Hold) bool
 	// These functions return the requests that extend and release the lock. They are nil if the lock is an ordinary key
 	// that contains the owner value.
@@ -28,11 +28,11 @@ type single struct {
 	listens  sim.ProcessID // server on which the client is subscribed; empty: none
 }
 
-// setKey is a function that asks the server to set the lock's key. held reports whether the client has the lock. taken
-// reports whether another client has it, according to the reply.
+// setKey asks the server to set the lock's key. held reports whether the client has the lock. taken reports whether,
+// according to the reply, another client has it.
 type setKey func(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 
-// expiry is the expiry of a key, as an option of the SET command.
+// expiry is a key's expiry, as an option of the SET command.
 type expiry struct {
 	unit, at string
 	ttl      time.Duration // the same expiry as a TTL on the client's clock
@@ -41,7 +41,7 @@ type expiry struct {
 // afterTTL returns an expiry that the server computes from its own clock.
 func afterTTL(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
-// onOne returns a constructor for a protocol on one Redis. The protocol sets its key with the given function.
+// onOne returns a constructor for a protocol on a single Redis server. set sets the lock's key.
 func onOne(set setKey) func(requester) protocol {
 	return func(r requester) protocol { return newSingle(r, set) }
 }
@@ -51,8 +51,8 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return afterTTL(ttl) }}
 }
 
-// onOneRedis returns the settings that are common to the locks that keep a string with an expiry on a single Redis. The
-// given settings follow.
+// onOneRedis returns the settings common to all locks that store a string with an expiry on a single Redis server,
+// followed by the given settings.
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
@@ -79,7 +79,7 @@ func (l *single) try(env sim.Env) *Hold {
 	return h
 }
 
-// attempt makes the attempt that h describes. It returns nil if it did not get the lock.
+// attempt makes the attempt that h describes. It returns nil if the attempt did not get the lock.
 func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	due := l.expiry(env, l.config.TTL)
 	env.Point(sim.AcquireStart)
@@ -113,8 +113,8 @@ func (l *single) attempt(env sim.Env, h *Hold) *Hold {
 	return h
 }
 
-// clean deletes the key that a failed attempt may have left behind, if the client is configured to do so. taken means
-// that the attempt cannot have left a key behind, because another client has the lock.
+// clean deletes the key that a failed attempt may have left behind, if the client is configured to do so. If taken is
+// set, another client has the lock, so the attempt cannot have left a key behind.
 func (l *single) clean(env sim.Env, h *Hold, taken bool) {
 	if l.config.ReleaseOnFailure && !taken {
 		l.left = 0
@@ -123,7 +123,7 @@ func (l *single) clean(env sim.Env, h *Hold, taken bool) {
 }
 
 // replicated waits until replicas have received the key, if the client is configured to do so. If too few have received
-// it and the client acts on the reply, replicated releases the lock and returns false.
+// it and the client is configured to obey the reply, replicated releases the lock and returns false.
 func (l *single) replicated(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	if w == nil {
@@ -137,9 +137,9 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait sends WAIT or WAITAOF, and reports whether enough replicas or disks have the writes that were made on the
-// client's connection. After a failover, the client has a new connection to the new master. Since nothing has been
-// written on that connection, the new master replies that every replica has all writes.
+// wait sends WAIT or WAITAOF, and reports whether the writes made on the client's connection have reached enough
+// replicas or disks. After a failover, the client has a new connection to the new master. Nothing has been written on
+// that connection, so the new master replies that all replicas are up to date.
 func (l *single) wait(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
@@ -149,8 +149,8 @@ func (l *single) wait(env sim.Env, h *Hold) bool {
 	return w.isSatisfiedBy(ask(env, w.patience(l.config.Timeout), r))
 }
 
-// granted records the grant and its validity in h. If the client ignores the elapsed time, the validity starts when the
-// reply arrives.
+// granted records the grant and its validity in h. If the client ignores the elapsed time, the validity period starts
+// when the reply arrives.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
 	r.Counted = []sim.ProcessID{l.current[0]}
 	r.decide(env, l.config)
@@ -163,7 +163,7 @@ func (l *single) granted(env sim.Env, h *Hold, r round) {
 	h.Grant = r.Grant
 }
 
-// Extend extends the key with a script, or in another way that some released library uses.
+// Extend extends the key with a script, or in one of the other ways that released libraries use.
 func (l *single) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -200,8 +200,8 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	return nil
 }
 
-// overwrite reads the owner value and, if it is the client's own, sets the key again. It reports whether it has done
-// so.
+// overwrite reads the owner value and, if it is the client's own, sets the key again. It reports whether it has set the
+// key.
 func (l *single) overwrite(env sim.Env, h *Hold) bool {
 	if owner, _ := l.ask(env, h, "compare", "GET", string(l.config.Key)).Bulk(); owner != h.value {
 		return false
@@ -245,7 +245,7 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 	return a
 }
 
-// Close does nothing. The task that follows the Sentinel ends with the client.
+// Close does nothing. The task that follows failovers ends when the client does.
 func (l *single) Close(sim.Env) {}
 
 func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {

@@ -107,9 +107,8 @@ func TestATicketLockIsSwept(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsListed checks that the parser of scenario files accepts the ticket protocol with its settings and
-// refuses the settings of other protocols. It also checks that a starter file can be generated for the protocol and
-// parsed.
+// TestATicketLockIsListed checks that the scenario file parser accepts the ticket protocol with its settings and
+// rejects other protocols' settings. It also checks that a starter file can be generated for the protocol and parsed.
 func TestATicketLockIsListed(t *testing.T) {
 	d := locks.Define("ticket")
 	if !slices.Contains(locks.Definitions(), d) {

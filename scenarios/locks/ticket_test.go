@@ -12,7 +12,7 @@ import (
 )
 
 // This file defines a protocol as a user would add one. Nothing outside this file refers to it. ticket_run_test.go
-// runs, judges, sweeps and lists it. The protocol exists only in the tests of this package.
+// runs, judges, sweeps and lists it. The protocol exists only in this package's tests.
 
 // ticket is a ticket lock: INCR gives a client the next number, and the client whose number is being served holds the
 // lock. It never expires.
@@ -33,7 +33,7 @@ func init() {
 	})
 }
 
-// ticketConfig contains the settings that only this protocol has.
+// ticketConfig contains this protocol's own settings.
 type ticketConfig struct {
 	poll sim.Delay // default 10 ms to 20 ms
 }
@@ -43,8 +43,8 @@ type ticketLock struct {
 	own ticketConfig
 }
 
-// Acquire gets a number and waits until this number is served. If the reply with a number is lost, no client waits for
-// that number. The lock is then blocked forever.
+// Acquire gets a number and waits until it is served. If the reply with a number is lost, no client waits for that
+// number, and the lock is blocked forever.
 func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -76,7 +76,7 @@ func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 // Extend does nothing, because the lock does not expire.
 func (l *ticketLock) Extend(sim.Env, *Hold) error { return nil }
 
-// Release increments the number that is being served.
+// Release increments the number being served.
 func (l *ticketLock) Release(env sim.Env, h *Hold) Answer {
 	if _, done := l.ask(env, h, "release", "INCR", string(l.config.Key)+":served").Int(); !done {
 		return Unanswered
@@ -92,8 +92,8 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 		sim.Request{Conn: sim.Conn{Server: l.config.Servers[0]}, Args: args, Attempt: h.Attempt, Phase: phase})
 }
 
-// TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: in reverse, and by name. The order
-// of the protocols in the reference documentation must stay the same.
+// TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: in reverse, and by name. The
+// protocols' order in the reference documentation must stay the same.
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
@@ -122,7 +122,7 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	}
 }
 
-// TestANameIsRegisteredOnce checks that Register panics if a protocol with the same name already exists.
+// TestANameIsRegisteredOnce checks that Register panics if there already is a protocol with the same name.
 func TestANameIsRegisteredOnce(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// ZooKeeper is the lock recipe of ZooKeeper's documentation: clients create ephemeral sequential znodes, and the client
-// with the lowest znode holds the lock.
+// ZooKeeper is the lock recipe from ZooKeeper's documentation: clients create ephemeral sequential znodes, and the
+// client with the lowest znode holds the lock.
 const ZooKeeper Protocol = "zookeeper"
 
-// These are the smallest and the largest session timeouts that an ensemble grants. By default, minSessionTimeout and
+// The smallest and largest session timeouts that an ensemble grants. By default, minSessionTimeout and
 // maxSessionTimeout are 2 and 20 ticks of 2 s.
 const (
 	LeastSession = 4 * time.Second
@@ -40,7 +40,7 @@ func init() {
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
-			// Deleting a znode by its name is an owner check, because no other client's znode has this name.
+			// Deleting a znode by name is an owner check, because no other client's znode has this name.
 			list := []history.Measure{history.ElapsedCheck, history.OwnerCheck}
 			own := ownOf[zooKeeperConfig](c)
 			if own.names == markedNames {
@@ -84,8 +84,8 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 }
 
 // badPath returns a function that explains why a name is not allowed and suggests another name. object says what kind
-// of object is being named. No part of a path may be empty, "." or "..". ZooKeeper refuses such a path
-// (PathUtils.validatePath), and an HTTP server in Go redirects its clients to another path.
+// of object is being named. No part of a path may be empty, "." or "..". ZooKeeper rejects such a path
+// (PathUtils.validatePath), and a Go HTTP server redirects its clients to another one.
 func badPath(object string) func(name history.Lock) (problem, right string) {
 	return func(name history.Lock) (problem, right string) { return badPathOf(object, name) }
 }
@@ -110,9 +110,9 @@ type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession makes a client that finds its own znode check whether the session that created the znode is still
-	// alive. Without this check, the znode may vanish with that session while the client believes that it holds the
-	// lock (curator 1121). Default: on.
+	// checkSession makes a client that finds its own znode check whether the session that created it is still alive.
+	// Without this check, the znode may vanish along with that session while the client believes that it holds the lock
+	// (curator 1121). Default: on.
 	checkSession bool
 	listener     listening // what a client does when its connection is suspended; default off
 }
@@ -130,7 +130,7 @@ type tokenFrom string
 
 const (
 	ownNode tokenFrom = "own-node" // the czxid of its own znode
-	// the token is the czxid of the folder, which is the same for all holders (youngju.dev)
+	// the token is the folder's czxid, which is the same for all holders (youngju.dev)
 	parentNode tokenFrom = "parent-node"
 )
 
@@ -150,7 +150,7 @@ type listening string
 const (
 	notListening listening = "off"
 	stopsAtOnce  listening = "on" // it treats the lock as lost
-	// the client pauses its work, and acquires the lock again after it has reconnected (youngju.dev)
+	// the client pauses its work, and acquires the lock again after reconnecting (youngju.dev)
 	takesAnew listening = "reacquire"
 )
 
@@ -179,7 +179,7 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 		format.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
-// zooKeeper is the lock recipe of ZooKeeper's documentation. Each client creates an ephemeral sequential znode in the
+// zooKeeper is the lock recipe from ZooKeeper's documentation. Each client creates an ephemeral sequential znode in the
 // lock's folder, and the lowest znode holds the lock. With Readers, readers wait for the next lower writer, and writers
 // wait for the next lower znode of any kind. With n permits, the n lowest znodes hold the lock, and a waiting client
 // watches the folder.
@@ -249,9 +249,9 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a waiting client must create a new znode. It must do so if its session has ended, or if its
-// znode is gone although the session is alive. A znode can disappear during a session if another client deleted it by
-// mistake, or if it belonged to the previous session.
+// mayBeGone reports whether a waiting client must create a new znode. It must if its session has ended, or if its znode
+// is gone although the session is alive. This can happen if another client deleted the znode by mistake, or if the
+// znode belonged to the previous session.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -259,7 +259,7 @@ func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
-// granted records the grant in h. If the session may have ended by the client's own clock, granted waits for a retry
+// granted records the grant in h. If, by the client's own clock, the session may have ended, granted waits for a retry
 // delay and returns false.
 func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
@@ -282,7 +282,7 @@ func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	return true
 }
 
-// kind returns the prefix of the names of the client's znodes.
+// kind returns the name prefix of the client's znodes.
 func (l *zooKeeper) kind() string {
 	switch {
 	case !l.config.Readers:
@@ -305,7 +305,7 @@ func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	return l.kind() + "-" + h.value + "-", ""
 }
 
-// enqueue creates the client's znode. If an earlier request of the attempt got no reply but has created the znode,
+// enqueue creates the client's znode. If an earlier request by the attempt did not get a reply but created the znode,
 // enqueue finds that znode. It returns false if the caller must try again.
 func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
@@ -334,12 +334,12 @@ func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	return true
 }
 
-// unanswered reports whether the request may have been carried out although it failed with err.
+// unanswered reports whether the request may have been carried out even though it failed with err.
 func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
-// find looks for the client's own znode by the unique mark in its name. It ignores a znode of an earlier session,
+// find looks for the client's own znode by the unique mark in its name. It ignores a znode from an earlier session,
 // because that znode is about to vanish (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
@@ -405,8 +405,8 @@ func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, pat
 	}
 }
 
-// admitted is like isFirst, but for a lock with several permits. It reports whether the number of znodes with a lower
-// sequence number than the client's own is smaller than the number of permits.
+// admitted is like isFirst, but for a lock with several permits. It reports whether fewer znodes than there are permits
+// have a lower sequence number than the client's own.
 func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	var w zookeeper.Watch
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), &w)
@@ -434,7 +434,7 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 	return false, nil
 }
 
-// ahead returns the znode that the client should watch: the nearest znode before the client's own that excludes the
+// ahead returns the znode that the client should watch: the nearest one before the client's own that excludes the
 // client, or "" if there is none. If all waiting clients watch the same znode (a herd), ahead returns the lowest one
 // instead. there reports whether the client's own znode still exists.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
@@ -452,8 +452,8 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 }
 
 // withdraw removes the client's znode from the line, if the client is configured to do so. If there is no reply, it
-// keeps trying in the background as long as the session lives, because every other client would wait behind a znode
-// that was not removed (Curator's guaranteed deletion).
+// keeps trying in the background while the session is alive, because every other client would wait behind a znode that
+// was not removed (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if !l.config.ReleaseOnFailure {
 		return
@@ -474,8 +474,8 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 // Extend does nothing, because the session keeps the znode alive.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode if the session may still be alive. If a request got no reply and the znode is gone
-// afterwards, that request deleted it. If the names of znodes are bare (without a unique mark), Release deletes the
+// Release deletes the client's znode if the session may still be alive. If a request did not get a reply and the znode
+// is gone afterwards, that request deleted it. If znode names are bare (without a unique mark), Release deletes the
 // znode no matter which session created it, and also deletes the folder if it is empty.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)

@@ -12,36 +12,36 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Each run takes place in its own bubble (testing/synctest). So all runs begin at the same virtual time, and no
-// goroutine of one run takes part in another. If goroutines of a run do not end, their bubble is frozen: its first
+// Each run takes place in its own bubble (testing/synctest). All runs thus begin at the same virtual time, and no
+// goroutine from one run takes part in another. If a run's goroutines do not end, their bubble is frozen: its first
 // goroutine waits for something outside the bubble, so the bubble's clock never moves again. The goroutines left in it
-// then cost only memory.
+// then cost nothing but memory.
 //
 // The runs are not separate if a library has global state and creates a goroutine, a channel or a timer in one run and
-// uses it in the next. Therefore, a later run in the same process is not trusted if it fails, or if the library may
-// have kept a goroutine from an earlier run. Such a run is repeated in a process of its own, and so are all later runs.
+// uses it in the next. So if a later run in the same process fails, or if the library may have kept a goroutine from an
+// earlier run, the result is not trusted. The run is repeated in its own process, as are all later runs.
 
 // frozenCrowd is the maximum number of goroutines in frozen bubbles. When a process exceeds it, the remaining runs move
 // to a new process.
 const frozenCrowd = 160
 
-// settling is how long the goroutines of a finished run may take to end. After that, their synctest bubble is frozen.
+// settling is how long a finished run's goroutines may take to end. After that, their synctest bubble is frozen.
 // patience is how long they may take before they are reported as leaked. Both are virtual time.
 const settling, patience = 10 * time.Second, 10 * time.Minute
 
-// muchGarbage is the minimum amount of garbage, in bytes, that is collected before a run. The garbage must also exceed
-// the memory in use.
+// muchGarbage is the minimum amount of garbage, in bytes, that is worth collecting before a run. There must also be
+// more garbage than memory in use.
 const muchGarbage = 8 << 20
 
-// left describes the goroutines that the runs of a process have left behind.
+// left describes the goroutines that a process's runs have left behind.
 type left struct {
 	frozen    int // number of goroutines in frozen bubbles
 	strangers int // number of these goroutines that Config.IgnoredGoroutines does not name
 	leak      string
 	counts    map[string]int  // number of goroutines that remain after the latest run, by kind
 	everyRun  map[string]bool // kinds of goroutines that some run has left behind
-	// kept is set if the library may have kept a goroutine for the whole process: one run left a goroutine of some kind
-	// behind, and a later run left no further goroutine of that kind.
+	// kept is set if the library may have started a goroutine that it uses for the rest of the process: one run left a
+	// goroutine of some kind behind, and a later run did not leave another one of that kind.
 	kept bool
 }
 
@@ -70,8 +70,8 @@ func (w *worker) Within(run func()) {
 	}
 }
 
-// collect runs the garbage collector if there is much garbage. The collector does not start on its own during runs (see
-// collectBetweenRuns).
+// collect runs the garbage collector if there is a lot of garbage. The collector does not start on its own during runs
+// (see collectBetweenRuns).
 func collect() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	if metrics.Read(heap); heap[0].Value.Uint64() > 2*heap[1].Value.Uint64()+muchGarbage {
@@ -79,8 +79,8 @@ func collect() {
 	}
 }
 
-// inBubble performs a run in a synctest bubble. If the run leaves no goroutine behind, inBubble closes the first
-// channel. Otherwise it closes the second channel and never returns.
+// inBubble performs a run in a synctest bubble. If the run does not leave any goroutines behind, inBubble closes the
+// first channel. Otherwise, it closes the second channel and never returns.
 func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	defer close(over)
 	synctest.Test(w.t, func(*testing.T) {
@@ -95,7 +95,7 @@ func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	})
 }
 
-// settle waits for the goroutines of a finished run to end, and returns the number of those that do not.
+// settle waits for a finished run's goroutines to end, and returns how many do not.
 func (w *worker) settle(before int) int {
 	end := func() int {
 		w.Dismiss()
@@ -111,7 +111,7 @@ func (w *worker) settle(before int) int {
 	return end()
 }
 
-// freeze records the n goroutines that a run leaves behind.
+// freeze records the n goroutines that a run has left behind.
 func (w *worker) freeze(n int) {
 	w.left.frozen += n
 	w.left.grew(kinds())
@@ -125,8 +125,8 @@ func (w *worker) freeze(n int) {
 	}
 }
 
-// grew updates l.everyRun and l.kept after a run by comparing the number of goroutines of each kind with the number
-// before the run. now is nil if the run left no goroutines.
+// grew updates l.everyRun and l.kept after a run, by comparing how many goroutines of each kind there are now with how
+// many there were before. now is nil if the run did not leave any goroutines.
 func (l *left) grew(now map[string]int) {
 	for kind := range l.everyRun {
 		l.kept = l.kept || now[kind] <= l.counts[kind]
@@ -142,9 +142,8 @@ func (l *left) grew(now map[string]int) {
 	l.counts = now
 }
 
-// kinds counts the goroutines of the program by kind, except those of locktest itself. The kind of a goroutine is the
-// name of its first function. If the stack is too deep for the runtime's profile, it is the outermost function in the
-// profile.
+// kinds counts the program's goroutines by kind, except those of locktest itself. A goroutine's kind is the name of its
+// first function. If the stack is too deep for the runtime's profile, it is the outermost function in the profile.
 func kinds() map[string]int {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+8)
 	n, ok := runtime.GoroutineProfile(all)
@@ -172,5 +171,5 @@ func isOurs(kind string) bool {
 		strings.HasSuffix(kind, "/locktest.(*worker).inBubble")
 }
 
-// nameOf returns the name of the function at pc, a return address from a stack in the goroutine profile.
+// nameOf returns the name of the function that contains pc, a return address from a stack in the goroutine profile.
 func nameOf(pc uintptr) string { return runtime.FuncForPC(pc - 1).Name() }

@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// statistics runs forever, like a goroutine of a library that has nothing to do with the lock.
+// statistics runs forever, like a library goroutine that has nothing to do with the lock.
 func statistics() {
 	for n := 0; ; n++ {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// These variables are global state that a library creates on first use.
+// Global state that a library creates on first use.
 var (
 	clockOnce, turnsOnce sync.Once
 	clockMu              sync.Mutex
@@ -47,8 +47,8 @@ func (l *shared) Lock(ctx context.Context) error {
 }
 
 // TestLeftoversOfARunMakeNoDifferenceToTheNext checks that goroutines and global state that a library leaves behind do
-// not change later runs. These runs must be the same as those of a lock that leaves nothing behind, even if the library
-// creates a goroutine or a channel in one run and uses it in later runs.
+// not change later runs. These runs must be the same as with a lock that does not leave anything behind, even if the
+// library creates a goroutine or channel in one run and uses it in later ones.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(2, 8, 60), SkipTrial: true,
@@ -98,8 +98,8 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestWhatARunDoesNotLeaveAgainMayBeKept checks when a library may have started a goroutine once for the whole program.
-// This is the case if the library leaves the goroutine behind in one run, but no further one in the next.
+// TestWhatARunDoesNotLeaveAgainMayBeKept checks when a library is believed to have started a goroutine once for the
+// whole program: if it leaves the goroutine behind in one run, but not another one in the next.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {

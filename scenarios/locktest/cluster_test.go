@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestNamesOfServersHaveAddresses checks that, in each run, clients of a Redis Cluster can look up the host names that
-// its members report.
+// TestNamesOfServersHaveAddresses checks that, in each run, Redis Cluster clients can look up the host names that its
+// members report.
 func TestNamesOfServersHaveAddresses(t *testing.T) {
 	lookUp := func(c *Client) error {
 		for i, name := range []string{"redis-1", "redis-2", "redis-3", "redis-1-replica-1"} {
@@ -36,8 +36,8 @@ func TestNamesOfServersHaveAddresses(t *testing.T) {
 	}
 }
 
-// TestOneMasterOfAClusterServesALock checks that a lock on a Redis Cluster works as long as the master of its key is
-// up. It does not need a majority of the masters.
+// TestOneMasterOfAClusterServesALock checks that a lock on a Redis Cluster works as long as its key's master is up. It
+// does not need a majority of the masters.
 func TestOneMasterOfAClusterServesALock(t *testing.T) {
 	c := Config{Servers: Redis(5).Replicated(1).Clustered(2 * time.Second)}
 	s, err := c.scenario("lock")

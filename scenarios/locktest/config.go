@@ -17,20 +17,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Config describes the lock to test, its servers and the faults. A field that is zero has its default value.
+// Config describes the lock to test, its servers and the faults. Zero fields have default values.
 type Config struct {
-	// New creates the lock of one client. It is required. It is called in a goroutine of the client when the client
+	// New creates one client's lock. It is required. It is called in one of the client's goroutines when the client
 	// first needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If New
 	// returns an error, the current call to Lock fails with this error, and the client's next call to Lock calls New
 	// again. New must not return nil without an error, or the same Lock for two clients.
 	New func(*Client) (Lock, error)
-	// Keys returns the keys that a lock uses on a server. It is needed, for example, if a library puts a prefix before
-	// the lock's name or uses several keys. If Keys is nil, the lock has a single key with the lock's name. Records of
+	// Keys returns the keys that a lock uses on a server. It is needed, for example, if a library adds a prefix to the
+	// lock's name or uses several keys. If Keys is nil, the lock has a single key with the lock's name. Records of
 	// other keys are not assigned to the lock.
 	Keys func(lock string) []string
 	// Replay is the path of a plan that was saved after an earlier failure. If it is set, Run runs only this plan, in
 	// the scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used.
-	// The flag -locktest.plan does the same.
+	// The -locktest.plan flag does the same.
 	Replay string
 	// Scenario is the text of a scenario file whose lock has the protocol "library". If it is set, the fields from
 	// Servers to Precautions must not be set.
@@ -41,13 +41,13 @@ type Config struct {
 	Clients int
 	// Tasks is the number of tasks of each client. The default is 1. Tasks are goroutines that acquire the lock, work
 	// and release it at the same time. They share the Lock that New has returned for their client (see TaskLock). The
-	// lock must also exclude the tasks of one client from each other. Each task acquires the lock Cycles times. Several
-	// tasks are possible only for locks on Redis that are not fair (PlaceTimeout). A call must send its requests in its
-	// own goroutine or in one that it has started. The trial run has one task for each client.
+	// lock must also exclude a client's tasks from each other. Each task acquires the lock Cycles times. Several tasks
+	// are possible only for locks on Redis that are not fair (PlaceTimeout). A call must send its requests in its own
+	// goroutine or in one that it has started. The trial run has one task per client.
 	Tasks int
 	// Locks are the names of the locks. By default there is only one lock. A client acquires all of them, in this
-	// order, before it works. If Locks is set, New is called for each of them (Client.Key), and Shared returns the
-	// object that they have in common.
+	// order, before it starts working. If Locks is set, New is called for each of them (Client.Key), and Shared returns
+	// the object that they have in common.
 	Locks []string
 	// Permits is the number of clients that may hold the lock at the same time. The default is 1. If it is greater, the
 	// lock is a semaphore: Lock takes a permit, and Unlock returns it. The laws then allow that many holders at once,
@@ -55,14 +55,14 @@ type Config struct {
 	// run, which is for locks with one holder, is omitted.
 	Permits int
 	// PlaceTimeout, if set, says that the lock is fair: clients must get it in the order in which they ask for it
-	// (checker.Fairness), unless a fault affects them. A client that no longer waits may remain in the lock's queue for
-	// this long. 0 means that the lock does not promise any order.
+	// (checker.Fairness), unless a fault affects them. A client that is no longer waiting may remain in the lock's
+	// queue for this long. 0 means that the lock does not promise any order.
 	PlaceTimeout time.Duration
 	// Cycles is the number of times that each client acquires the lock. The default is 3.
 	Cycles int
 	// TTL is the lock's time to live, as configured in the library. The default is 8 s.
 	TTL time.Duration
-	// Compute is how long a client computes between its read and its write of the resource. The default is 0.
+	// Compute is how long a client computes between reading and writing the resource. The default is 0.
 	Compute time.Duration
 	// Hold is how long a client holds the lock after the write. The default is half the TTL, or 1 ms if Compute is set.
 	// If Compute and Hold together are longer than the TTL, the lock must be extended while it is held.
@@ -70,8 +70,8 @@ type Config struct {
 	// Timeout is how long the library waits for one server. The default is 500 ms. It determines how soon waiting
 	// clients must get the lock.
 	Timeout time.Duration
-	// Patience is how long a client waits for the lock before it gives up. When this time has passed, the context of
-	// Lock is done. By default a client waits until the run ends. What a Lock leaves on the servers when it gives up is
+	// Patience is how long a client waits for the lock before it gives up. After this time, the context passed to Lock
+	// is done. By default a client waits until the run ends. What a Lock leaves on the servers when it gives up is
 	// judged like everything else.
 	Patience time.Duration
 	// Faults are the kinds of faults that are drawn at random. By default, these are all kinds that can affect the
@@ -89,24 +89,24 @@ type Config struct {
 
 	// IgnoredGoroutines lists functions in which the lock's code is known to leave goroutines running or to stop
 	// virtual time. Each is identified by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine
-	// that runs in such a function, or was created by one, is not a failure. If it keeps a run from ending, the run is
-	// counted but not judged.
+	// that is running in such a function, or was created by one, is not a failure. If it keeps a run from ending, the
+	// run is counted but not judged.
 	IgnoredGoroutines []string
 	// SkipTrial omits the trial run. The trial run comes before all others, has no faults and must succeed (see
 	// RunTrial).
 	SkipTrial bool
-	// Seeds is the number of runs. The default is 512, or 20 with -short. If there are fewer than 512, the plan of a
-	// run does not depend on earlier runs.
+	// Seeds is the number of runs. The default is 512, or 20 with -short. If there are fewer than 512, a run's plan
+	// does not depend on earlier runs.
 	Seeds int
 	// EachFault makes the test try single faults one after another instead of random faults. They strike the fault-free
 	// run with seed 1. In separate runs, each request and each answer is lost or delayed, each client and each server
 	// is paused or crashed after each of its events, and so on. The log lists the faults. This takes a few thousand
 	// runs if clients rarely retry. EachFault cannot be combined with Seeds or Plan.
 	EachFault bool
-	// Laws are the laws that the lock must keep. By default, these are all laws that a run can exercise, except
-	// lease-exclusion. LeaseLaws, FencedLaws and EfficiencyLaws are what three kinds of sound locks can keep.
+	// Laws are the laws that the lock must uphold. By default, these are all laws that a run can exercise, except
+	// lease-exclusion. LeaseLaws, FencedLaws and EfficiencyLaws are what three kinds of sound locks can uphold.
 	Laws []checker.Law
-	// Availability makes the test fail for a violation of deadlock-freedom even if too few servers remain for a quorum
+	// Availability makes the test fail on a violation of deadlock-freedom even if too few servers remain for a quorum
 	// and the servers that are down never come back. No lock can survive that.
 	Availability bool
 
@@ -116,7 +116,7 @@ type Config struct {
 	hung     time.Duration // how much processor time a worker may use without a report; 0: a minute
 }
 
-// Servers are the lock servers of a run.
+// Servers are a run's lock servers.
 type Servers struct {
 	kind                 locks.Backend // default Redis
 	n, replicas          int
@@ -140,7 +140,7 @@ func Kubernetes(n int) Servers { return Servers{kind: locks.OnKubernetes, n: n} 
 // Consul describes a cluster of n Consul servers.
 func Consul(n int) Servers { return Servers{kind: locks.OnConsul, n: n} }
 
-// text returns the value of the key "servers" in the scenario file.
+// text returns the value of the "servers" key in the scenario file.
 func (s Servers) text() string {
 	kind := cmp.Or(s.kind, locks.OnRedis)
 	text := fmt.Sprintf("%s: %d", kind, cmp.Or(s.n, 1))
@@ -188,14 +188,14 @@ func (s Servers) Persisting(when string) Servers {
 	return s
 }
 
-// OfVersion sets the version of Redis: "7.0", the default; "8", which has DELEX and SET … IFEQ; or "tair", which has
-// CAD and CAS.
+// OfVersion sets the Redis version: "7.0", the default; "8", which has DELEX and SET … IFEQ; or "tair", which has CAD
+// and CAS.
 func (s Servers) OfVersion(version string) Servers {
 	s.version = version
 	return s
 }
 
-// Faults lists kinds of faults, with the names that the mix of a scenario uses: "pause", "cut".
+// Faults lists kinds of faults by the names that a scenario's mix uses: "pause", "cut".
 type Faults []string
 
 // These are families of faults that break locks in similar ways. They are values for Config.Faults.
@@ -208,23 +208,23 @@ var (
 	Sessions  = Faults{"expire session"}                         // etcd and ZooKeeper end sessions of their clients
 )
 
-// These are the sets of laws that different kinds of locks can keep. They are values for Config.Laws. No lock with a
-// lease keeps mutual-exclusion under Pauses, since a paused holder cannot know that its lease has ended.
+// These are the sets of laws that different kinds of locks can uphold. They are values for Config.Laws. No lock with a
+// lease upholds mutual-exclusion under Pauses, since a paused holder cannot know that its lease has ended.
 //
-// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts under these conditions:
+// A lock with a lease upholds LeaseLaws under Pauses, Network and Restarts under these conditions:
 //
 //   - Its servers have no replicas and sync every write.
 //   - Each attempt uses its own value. The release compares that value and deletes the key in one step (a script).
 //   - It reports how long it is valid ([Expiring], [LossNotifier]).
 //
 // A pause exposes locks that compare the value in one request and delete the key in another. A lock whose tokens the
-// resource compares keeps FencedLaws under the same faults, and under Clocks as well. Restarts includes faults in which
+// resource compares upholds FencedLaws under the same faults, and also under Clocks. Restarts includes faults in which
 // a server loses its data. No lease and no token counter survives such a loss; put ServerDataLoss into Config.Without
 // to exclude it.
 //
 // A lease is not reliable if servers' clocks jump or drift. Neither leases nor token counters are reliable if a
 // Sentinel or a Cluster replaces a master with a replica that has not received all of the master's writes. Under such
-// faults, and under all others, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the
+// faults, and under all others, a lock can uphold EfficiencyLaws: it avoids duplicate work, but does not protect the
 // data.
 var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
@@ -236,13 +236,13 @@ var (
 // Config.Without.
 var ServerDataLoss = []string{"crash losing everything of servers"}
 
-// Precautions are what a client does to protect itself while it holds its lock. With the zero value, the client takes
-// no precautions.
+// Precautions are what a client does to protect itself while it holds its lock. With the zero value, the client does
+// not take any precautions.
 type Precautions struct {
 	// ChecksValidity makes the client check before each write whether its lock is still valid.
 	ChecksValidity bool
-	// StopsWhenLost makes the client stop its work when the library reports the loss of the lock, either through a
-	// LossNotifier or through a failed Extend.
+	// StopsWhenLost makes the client stop its work when the library reports that the lock has been lost, either through
+	// a LossNotifier or through a failed Extend.
 	StopsWhenLost bool
 	// Fences makes the resource refuse a token that is lower than one that it has already seen (see Fenced).
 	Fences bool
@@ -250,7 +250,7 @@ type Precautions struct {
 	ExtendEvery time.Duration
 }
 
-// draws reports whether the runs of s have random faults.
+// draws reports whether s's runs have random faults.
 func (c *Config) draws(s *scenarios.Scenario) bool {
 	return !c.EachFault && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
 }

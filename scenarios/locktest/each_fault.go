@@ -20,7 +20,7 @@ import (
 // undisturbed is the seed of the fault-free run to which Config.EachFault adds single faults.
 const undisturbed = 1
 
-// eachFaultRefused returns an error message if c sets a field that cannot be combined with EachFault, and "" otherwise.
+// eachFaultRefused returns an error message if c sets a field that cannot be combined with EachFault, and otherwise "".
 func (c *Config) eachFaultRefused() string {
 	switch {
 	case c.EachFault && c.Plan != nil:
@@ -50,7 +50,7 @@ type listed struct {
 	file    string
 }
 
-// enumerate makes a worker list every place (start and target) at which it can inject a single fault. It returns the
+// enumerate makes a worker list every place (start and target) where it can inject a single fault. It returns the
 // numbers of all places, or of the first few with -short. If asked is not empty, it returns the numbers in asked. It
 // returns nil if the worker fails or if a number in asked does not exist.
 func (p *parent) enumerate(asked []uint64) []uint64 {
@@ -104,8 +104,7 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	return asked
 }
 
-// claim returns a description of the faults that were enumerated and of how many were tried. It returns nil if faults
-// were drawn at random.
+// claim says which faults were enumerated and how many were tried. It returns nil if faults were drawn at random.
 func (p *parent) claim() document.Facts {
 	if p.listed == nil {
 		return nil
@@ -143,8 +142,8 @@ func (p *parent) claim() document.Facts {
 	return append(facts, l.Claim.Facts()...)
 }
 
-// fault returns the single fault of a run that broke a law or failed, or "" if there is none or Config.EachFault is not
-// set.
+// fault returns the single fault in a run that broke a law or failed. It returns "" if there is none or
+// Config.EachFault is not set.
 func (p *parent) fault(r *ran) string {
 	plan, err := nemesis.ParsePlan("plan", []byte(r.Plan))
 	if p.listed == nil || err != nil || len(plan.Faults) == 0 {
@@ -162,7 +161,7 @@ type singles struct {
 }
 
 // enumerate performs the fault-free run and lists each single fault that can occur in it. places is the path of a file
-// with the places (start and target) of faults that an earlier worker listed. If places is "", enumerate does nothing.
+// with the places (fault starts and targets) that an earlier worker listed. If places is "", enumerate does nothing.
 func (w *worker) enumerate(places string) error {
 	if places == "" {
 		return nil
@@ -182,7 +181,7 @@ func (w *worker) enumerate(places string) error {
 	return json.Unmarshal(longest, &w.singles.places)
 }
 
-// list sends the single faults of the undisturbed run to the parent process.
+// list sends the parent process the single faults that can be added to the undisturbed run.
 func (w *worker) list() {
 	first, err := verify.NewSingles(w.scenario, undisturbed)
 	if err != nil {
@@ -206,16 +205,16 @@ func (w *worker) list() {
 	say(report{Listed: l})
 }
 
-// errDoubt stops the remaining runs at a place (start and target of a fault) because the result of one of them cannot
-// be trusted.
+// errDoubt stops the remaining runs at a place (a fault's start and target) because one of the results cannot be
+// trusted.
 var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
 
-// errNoCourse stops the remaining runs at a place (start and target of a fault) because a run failed and the other runs
+// errNoCourse stops the remaining runs at a place (a fault's start and target) because a run failed and the other runs
 // depend on its history.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace performs and reports one run for each single fault at a place (start and target). ok is false if the result
-// of a run cannot be trusted.
+// tryPlace performs and reports one run for each single fault at a place (start and target). ok is false if a run's
+// result cannot be trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // the library's runs differ
@@ -244,7 +243,7 @@ func (w *worker) tryPlace(number uint64) (ok bool) {
 	return !errors.Is(err, errDoubt)
 }
 
-// differs repeats a run if it has a finding that no earlier run had. It reports whether the second run of the same plan
+// differs repeats a run that has a finding no earlier run had. It reports whether the second run of the same plan
 // differed from the first.
 func (w *worker) differs(r *ran, p nemesis.Plan) bool {
 	found := map[finding]bool{}

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// everyFault is the Config of a test that tries each single fault of a short run.
+// everyFault is the Config for a test that tries each single fault in a short run.
 func everyFault(lock constructor) Config {
 	return Config{New: lock, EachFault: true, Clients: 2, Cycles: testkit.Size(1, 1, 2), Hold: 300 * time.Millisecond,
 		SkipTrial: true, Faults: append(Faults{"delay message", "break"}, Pauses...),
@@ -82,8 +82,8 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber checks that the name of a subtest contains the number of a fault, and that a
-// run with that number repeats the failure. The test also runs the shrunk plan from its file.
+// TestASingleFaultIsRepeatedByItsNumber checks that a subtest's name contains the number of a fault, and that a run
+// with that number reproduces the failure. The test also runs the shrunk plan from its file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {
@@ -105,7 +105,7 @@ func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	_ = os.RemoveAll("_runs")
 }
 
-// fickle is a lock whose library behaves differently in every second run: it acquires the lock one extra time.
+// fickle is a lock from a library that behaves differently in every second run: it acquires the lock one extra time.
 type fickle struct{ plain }
 
 var fickleClients int
@@ -122,8 +122,7 @@ func (l *fickle) Lock(ctx context.Context) error {
 }
 
 // TestALibraryWhoseRunsDifferIsReported checks that if two runs of a library differ although they should be equal,
-// faults that name a message are still tried. The other faults must be skipped, and the report must say how many there
-// are.
+// faults that name a message are still tried. The others must be skipped, and the report must say how many there are.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {
@@ -161,8 +160,8 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNeverStrikesIsReported checks that a report says so if a fault names a message that no run sends. A
-// name that matches two messages must be refused, and both messages must be listed.
+// TestAFaultThatNeverStrikesIsReported checks that the report says so if a fault names a message that no run sends. A
+// name that matches two messages must be rejected, and both messages must be listed.
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",
@@ -183,7 +182,7 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 }
 
 // TestEveryBrokenRunIsAccountedFor checks that every run that breaks a law is listed among the findings, unless the
-// summary explains why no lock can keep this law under these faults.
+// summary explains why no lock can uphold this law under these faults.
 func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 	c := everyFault(newPlain)
 	c.Faults, c.Clients, c.Cycles, c.Laws = Faults{"shut down"}, 1, 1, []checker.Law{checker.DeadlockFreedom}

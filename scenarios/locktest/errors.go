@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ShrinkError reports a violation that could not be shrunk, and why: for example, because the time limit set by
-// -timeout was reached.
+// ShrinkError reports a violation that could not be shrunk, and why, for example because the -timeout limit was
+// reached.
 type ShrinkError struct {
 	Law   checker.Law
 	Cause checker.Cause
@@ -28,10 +28,10 @@ func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s (%s, seed %d) was not shrunk: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
 
-// longestSaid is the maximum length of an error in a report, in characters.
+// longestSaid is the maximum length of an error message in a report, in characters.
 const longestSaid = 100
 
-// said returns the first line of an error's text for a report, shortened and without control characters.
+// said returns the first line of an error message for a report. It shortens the line and replaces control characters.
 func said(err error) string {
 	line, _, more := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	text := []rune(strings.Map(func(c rune) rune {
@@ -46,8 +46,8 @@ func said(err error) string {
 	return cmp.Or(string(text), "an error without words")
 }
 
-// unanswered reports whether an error of a library means that the servers did not answer. It is then unknown whether
-// they carried out the request.
+// unanswered reports whether a library's error means that the servers did not answer. In that case, it is unknown
+// whether they carried out the request.
 func unanswered(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||

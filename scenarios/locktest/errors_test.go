@@ -18,7 +18,7 @@ func (l *refusing) Lock(context.Context) error {
 	return errors.New("pool of " + l.c.Name + " is exhausted\nand has been for a while")
 }
 
-// TestErrorsOfALibraryAreReported checks that the explanation quotes an error that Lock or Unlock returns.
+// TestErrorsOfALibraryAreReported checks that the explanation quotes an error returned by Lock or Unlock.
 func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock constructor

@@ -27,7 +27,7 @@ func newClusterMutex(c *locktest.Client) (locktest.Lock, error) {
 }
 
 // ask sends a command and follows redirections. If there is no answer, or an error such as CLUSTERDOWN, it connects to
-// another server. It then returns an error, because a request without an answer may have been executed.
+// another server. It then returns an error, because an unanswered request may have been executed.
 func (m *clusterMutex) ask(args ...string) (string, error) {
 	for range 3 {
 		m.conn.SetDeadline(time.Now().Add(500 * time.Millisecond))

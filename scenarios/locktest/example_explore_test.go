@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// A test can use the result of its runs in any way. This test logs an upper bound on the rate of violations, given that
-// the runs showed none.
+// A test can use the result of its runs in any way. This test logs an upper bound on the violation rate, given that the
+// runs did not show any violation.
 func ExampleExplore() {
 	TestLeases := func(t *testing.T) {
 		r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses,

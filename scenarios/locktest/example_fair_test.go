@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// placeTimeout is how long a client keeps its place in the queue of a fairMutex after its last request.
+// placeTimeout is how long a client keeps its place in a fairMutex's queue after its last request.
 const placeTimeout = 2 * time.Second
 
 // fairMutex is a mutex with a queue on one Redis server. A list contains the waiting clients in order. A sorted set
-// contains the time at which each place expires, by the server's clock. A client keeps its place by asking again.
+// contains when each place expires, by the server's clock. A client keeps its place by asking again.
 type fairMutex struct {
 	*mutex
 	ask string // the script that asks for the lock
@@ -74,15 +74,15 @@ func (f fairMutex) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// eval runs a script with the keys of the lock, its owner value and further arguments.
+// eval runs a script with the lock's keys, its owner value and other arguments.
 func (f fairMutex) eval(script string, args ...string) (string, error) {
 	key := f.client.Key
 	return f.do(append([]string{"EVAL", script, "3", key, key + ":queue", key + ":places", f.owner}, args...)...)
 }
 
-// The Config of a fair lock specifies how long a client that has stopped asking keeps its place in the queue. The test
-// then requires that clients get the lock in the order in which they ask, and that an abandoned place blocks other
-// clients for no longer than that.
+// A fair lock's Config specifies how long a client that has stopped asking keeps its place in the queue. The test then
+// requires that clients get the lock in the order in which they ask, and that an abandoned place does not block other
+// clients for any longer than that.
 func ExampleConfig_placeTimeout() {
 	TestFairMutex := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newFairMutex, PlaceTimeout: placeTimeout, TTL: lease,

@@ -40,7 +40,7 @@ func (n *notifying) Unlock(ctx context.Context) error {
 
 func (n *notifying) Lost() <-chan struct{} { return n.lost }
 
-// With StopsWhenLost the client stops its work when the channel is closed.
+// With StopsWhenLost, the client stops working when the channel is closed.
 func ExampleLossNotifier() {
 	TestNotifying := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newNotifying, TTL: lease, Faults: locktest.Pauses,

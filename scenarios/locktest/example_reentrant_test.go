@@ -19,8 +19,8 @@ type reentrant struct {
 	enter, leave string // scripts
 }
 
-// The acquiring script returns the number of holds that the owner then has. The releasing script returns the number
-// that the owner had before the release. Both return 0 if another client has the lock.
+// The acquiring script returns how many holds the owner then has. The releasing script returns how many the owner had
+// before the release. Both return 0 if another client has the lock.
 const (
 	enterHold = `if redis.call("exists", KEYS[1]) == 1 and redis.call("hexists", KEYS[1], ARGV[1]) == 0 then
     return 0
@@ -42,7 +42,7 @@ func newReentrant(c *locktest.Client) (locktest.Lock, error) {
 	return reentrant{m, enterHold, leaveHold}, nil
 }
 
-// Lock waits for the lock. Then it calls a function that acquires the same lock, as the work of a client might do.
+// Lock waits for the lock. Then it calls a function that acquires the same lock, as a client's work might do.
 func (r reentrant) Lock(ctx context.Context) error {
 	r.n++
 	r.owner = fmt.Sprintf("%s/%d", r.client.Name, r.n)
@@ -61,7 +61,7 @@ func (r reentrant) Lock(ctx context.Context) error {
 }
 
 // within acquires the lock a second time and releases it. It returns an error if the caller's own hold has ended in the
-// meantime. The caller must then stop its work.
+// meantime. The caller must then stop working.
 func (r reentrant) within() error {
 	holds, err := r.eval(r.enter)
 	if err != nil {
@@ -93,8 +93,8 @@ func (r reentrant) eval(script string) (int, error) {
 	return strconv.Atoi(strings.TrimPrefix(reply, ":"))
 }
 
-// The test of a reentrant lock acquires the lock again inside every hold. The release of the inner hold must not
-// release the outer one.
+// A reentrant lock's test acquires the lock again inside every hold. Releasing the inner hold must not release the
+// outer one.
 func ExampleLock_reentrant() {
 	TestReentrant := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newReentrant, TTL: lease, Faults: locktest.Pauses,

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// permits is the number of clients that may hold a semaphore at the same time.
+// permits is how many clients may hold a semaphore at the same time.
 const permits = 2
 
 // semaphore stores its permits in a sorted set on a single Redis server, each with the time at which it expires. One
@@ -66,7 +66,7 @@ func (s semaphore) Unlock(context.Context) error {
 
 func (s semaphore) ValidUntil() time.Time { return s.validUntil }
 
-// A semaphore is tested as a lock with several permits. There are more clients than permits, so that some must wait.
+// A semaphore is tested as a lock with several permits. There are more clients than permits, so that some have to wait.
 func ExampleConfig_permits() {
 	TestSemaphore := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newSemaphore, Permits: permits, Clients: 4, TTL: lease,

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// pool is the object from which a program gets the locks of all its keys. The locks share its connection and take turns
-// using it.
+// pool is the object that a program gets all its keys' locks from. The locks share its connection and take turns using
+// it.
 type pool struct {
 	mu sync.Mutex
 	*mutex
@@ -35,7 +35,7 @@ func (p *pool) ask(args ...string) (string, error) {
 	return p.do(args...)
 }
 
-// obtain waits until it has acquired the lock of a key.
+// obtain waits until it has acquired a key's lock.
 func (p *pool) obtain(ctx context.Context, key string) error {
 	p.n++
 	owner := fmt.Sprintf("%s/%d", p.client.Name, p.n)
@@ -54,7 +54,7 @@ func (p *pool) obtain(ctx context.Context, key string) error {
 	return ctx.Err()
 }
 
-// giveBack releases the lock of a key. kept is the name under which the pool has stored the owner value.
+// giveBack releases a key's lock. kept is the name that the pool has stored the owner value under.
 func (p *pool) giveBack(key, kept string) error {
 	const script = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 	reply, err := p.ask("EVAL", script, "1", key, p.owners[kept])
@@ -64,7 +64,7 @@ func (p *pool) giveBack(key, kept string) error {
 	return err
 }
 
-// pooled is the lock of one key.
+// pooled is one key's lock.
 type pooled struct {
 	*pool
 	key string
@@ -81,7 +81,7 @@ func newPooled(c *locktest.Client) (locktest.Lock, error) {
 func (l *pooled) Lock(ctx context.Context) error { return l.obtain(ctx, l.key) }
 func (l *pooled) Unlock(context.Context) error   { return l.giveBack(l.key, l.key) }
 
-// Each client holds the locks of two keys at the same time, and gets both from one pool.
+// Each client holds the locks for two keys at the same time, and gets both from one pool.
 func ExampleShared() {
 	TestPool := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newPooled, Locks: []string{"account", "order"}, TTL: lease,
@@ -90,7 +90,7 @@ func ExampleShared() {
 	_ = TestPool
 }
 
-// forgetful is a lock of a faulty pool: the pool stores one owner value for all keys.
+// forgetful is a lock from a faulty pool that stores one owner value for all keys.
 type forgetful struct{ *pooled }
 
 func newForgetful(c *locktest.Client) (locktest.Lock, error) {
@@ -111,8 +111,8 @@ func (l *forgetful) Lock(ctx context.Context) error {
 
 func (l *forgetful) Unlock(context.Context) error { return l.giveBack(l.key, "last") }
 
-// TestAPoolIsOneObjectOfItsClient checks that all locks of a client get the same pool, and that different clients get
-// different pools. Therefore, Explore detects a pool that mixes up the owners of its keys.
+// TestAPoolIsOneObjectOfItsClient checks that all of a client's locks get the same pool, and that different clients get
+// different pools. Therefore, Explore detects a pool that mixes up its keys' owners.
 func TestAPoolIsOneObjectOfItsClient(t *testing.T) {
 	own := func(open func(*locktest.Client) (locktest.Lock, error), pool func(locktest.Lock) *pool) locktest.Config {
 		return locktest.Config{Locks: []string{"account", "order"}, TTL: lease, Plan: []string{}, Seeds: 4,

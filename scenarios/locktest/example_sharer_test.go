@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// readWrite is a read-write lock on one Redis. Each holder is a field of a hash, with its mode and the end of its lease
-// by the server's clock. One script removes the holders whose lease has ended, and adds the client if no remaining
-// holder excludes it.
+// readWrite is a read-write lock on one Redis server. Each holder is a hash field with its mode and the end of its
+// lease by the server's clock. One script removes the holders whose lease has ended, and adds the client if no
+// remaining holder excludes it.
 type readWrite struct {
 	*mutex
 	read         bool
@@ -76,13 +76,13 @@ func (l readWrite) Unlock(context.Context) error {
 	return err
 }
 
-// Shared makes readWrite a [locktest.Sharer].
+// Shared makes a readWrite a [locktest.Sharer].
 func (l readWrite) Shared() bool { return l.read }
 
 func (l readWrite) ValidUntil() time.Time { return l.validUntil }
 
-// A read-write lock reports which of its holds are shared. In this test, two clients read and the others write; readers
-// may have the lock at the same time.
+// A read-write lock reports which of its holds are shared. In this test, two clients read and the others write. Readers
+// may hold the lock at the same time.
 func ExampleSharer() {
 	TestReadWrite := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newReadWrite, Clients: 4, TTL: lease, Faults: locktest.Pauses,

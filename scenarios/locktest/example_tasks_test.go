@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// locker is a lock object that the tasks of a client share. They take turns using its connection.
+// locker is a lock object shared by a client's tasks. They take turns using its connection.
 type locker struct {
 	mu sync.Mutex
 	*mutex
@@ -61,7 +61,7 @@ func (l *locker) ask(args ...string) (string, error) {
 	return l.do(args...)
 }
 
-// handle is the lock of one task. It stores the owner value of the task's own acquisition.
+// handle is one task's lock. It stores the owner value from the task's own acquisition.
 type handle struct {
 	*locker
 	owner string
@@ -76,7 +76,7 @@ func (h *handle) Lock(ctx context.Context) (err error) {
 
 func (h *handle) Unlock(context.Context) error { return h.giveBack(h.owner) }
 
-// Two goroutines of each client share one lock object. ForTask gives each of them a handle of its own.
+// Two of each client's goroutines share one lock object. ForTask gives each of them its own handle.
 func ExampleTaskLock() {
 	TestLocker := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newLocker, Tasks: 2, Clients: 2, TTL: lease, Faults: locktest.Pauses,

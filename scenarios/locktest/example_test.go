@@ -78,8 +78,8 @@ func (m *mutex) Unlock(context.Context) error {
 
 func (m *mutex) Close() error { return m.conn.Close() }
 
-// Example shows a lock on one Redis server and its complete test. Clients pause at random, and the lock must keep the
-// laws that a lock with a lease can keep.
+// Example shows a lock on one Redis server and its complete test. Clients pause at random, and the lock must uphold the
+// laws that a lock with a lease can uphold.
 func Example() {
 	TestMutex := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newMutex, Servers: locktest.Redis(1), TTL: lease,

@@ -19,8 +19,8 @@ func newTryLock(c *locktest.Client) (locktest.Lock, error) {
 	return tryLock{m}, nil
 }
 
-// Lock deletes the key if it does not acquire the lock, because the server may have set the key although its answer was
-// lost.
+// Lock deletes the key if it does not acquire the lock, because the server may have set the key even though its answer
+// was lost.
 func (l tryLock) Lock(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	l.conn.SetDeadline(deadline)
@@ -45,8 +45,8 @@ func (l tryLock) cleanUp() {
 	l.conn.SetDeadline(time.Time{})
 }
 
-// With Patience, the context of Lock ends after a while. The test also checks what Lock leaves on the servers when it
-// gives up: a leftover key must not make other clients wait for longer than a lease.
+// With Patience, Lock's context ends after a while. The test also checks what Lock leaves on the servers when it gives
+// up: a leftover key must not make other clients wait longer than a lease.
 func ExampleConfig_patience() {
 	TestTryLock := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newTryLock, Patience: 3 * time.Second, TTL: lease,

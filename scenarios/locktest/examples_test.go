@@ -48,8 +48,8 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 	}
 }
 
-// TestTheMutexOfTheExamplesIsNoExclusion checks that the mutex of the examples violates mutual-exclusion, but not
-// lease-exclusion. Therefore the examples require only the laws that a lease can keep.
+// TestTheMutexOfTheExamplesIsNoExclusion checks that the examples' mutex violates mutual-exclusion, but not
+// lease-exclusion. That is why the examples require only the laws that a lease can uphold.
 func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses, Seeds: 8})
 	if ok && (r.Violated(checker.MutualExclusion) == 0 || r.Violated(checker.LeaseExclusion) > 0) {
@@ -57,7 +57,7 @@ func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	}
 }
 
-// TestWhatTheLocksOfTheExamplesCannotKeep checks that the locks of some examples break lease-exclusion. These examples
+// TestWhatTheLocksOfTheExamplesCannotKeep checks that the locks in some examples break lease-exclusion. These examples
 // require fewer laws because, as their comments say, no lease survives their faults. The test also checks that a
 // reentrant lock breaks lease-exclusion if its inner release deletes the key.
 func TestWhatTheLocksOfTheExamplesCannotKeep(t *testing.T) {

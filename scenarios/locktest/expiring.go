@@ -18,8 +18,8 @@ type validity struct {
 	busy bool       // Extend is being called; the lock is asked again after Extend has returned
 }
 
-// follow keeps the recorded validity of a held lock up to date, since the lock may renew itself. Whenever a server's
-// answer has reached the client, and whenever the reported validity ends, it asks the lock again.
+// follow keeps the recorded validity of a held lock up to date, since the lock may renew itself. It asks the lock again
+// whenever a server's answer has reached the client, and whenever the reported validity ends.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	lock, says := l.lock.(Expiring)
 	if !says {
@@ -42,7 +42,8 @@ func (v *validity) watch(env sim.Env) {
 }
 
 // ask asks the lock how long it is valid, and records the answer if it has changed. If the answer is a time in the
-// past, ask records the current time instead. If the recorded validity has already ended as well, ask records nothing.
+// past, ask records the current time instead. If the recorded validity has already ended too, ask does not record
+// anything.
 func (v *validity) ask(env sim.Env) {
 	if v.over.Raised() || v.busy {
 		return

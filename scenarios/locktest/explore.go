@@ -13,11 +13,11 @@ import (
 
 // Report is the result of a call to Explore.
 type Report struct {
-	// Runs is the number of runs. There is one for each seed or, with Config.EachFault, for each fault. Runs is 0 if
-	// the trial run (RunTrial) failed. In that case, the test fails.
+	// Runs is the number of runs. There is one per seed or, with Config.EachFault, one per fault. Runs is 0 if the
+	// trial run (RunTrial) failed. In that case, the test fails.
 	Runs int
 	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then violations of the
-	// other laws in the order of the laws, and finally violations that no lock with a lease can prevent.
+	// other laws in the order of checker.Laws, and finally violations that no lock with a lease can prevent.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulation.
 	Failures []Failure
@@ -38,10 +38,10 @@ type Report struct {
 	// tested.
 	Situations map[string]int
 	// UnsimulatedRequests counts, for each request that the simulated servers do not implement, the runs in which they
-	// rejected it. The map's keys are the names of the requests. After rejecting a request, the server closed the
-	// connection. What the library did after that says nothing about its behavior with real servers.
+	// rejected it. The map's keys are request names. After rejecting a request, the server closed the connection. What
+	// the library did after that says nothing about its behavior with real servers.
 	UnsimulatedRequests map[string]int
-	// CPU is the processor time of the processes that performed the runs, including the time they took to start. It is
+	// CPU is the CPU time used by the processes that performed the runs, including the time they took to start. It is
 	// measured by the host.
 	CPU time.Duration
 	// PeakMemory is the largest peak memory use, in bytes, of the processes that performed the runs. It is measured by
@@ -87,8 +87,8 @@ func (s *ShrunkRun) Save(folder string) error {
 // the test if the Config cannot be run, or if there is a problem that does not concern a single run. It does not fail
 // the test for breaches and failures.
 //
-// ok is false in a worker process that Explore itself has started. In such a process, the test gets no report, but it
-// must call Run and Explore in the same order as the original process.
+// ok is false in a worker process that Explore itself has started. In such a process, the test does not get a report,
+// but it must call Run and Explore in the same order as the original process.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -134,7 +134,7 @@ func (p *parent) breaches() (all []Breach) {
 }
 
 // groupOf returns a group that consists of a breach and the run with its seed. If this run does not show the breach,
-// the group contains only the seed of the run.
+// the group contains only the run's seed.
 func (p *parent) groupOf(b Breach) group {
 	for _, run := range p.runs {
 		for _, x := range run.Broken {

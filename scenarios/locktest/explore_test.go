@@ -22,8 +22,8 @@ func (open) Unlock(context.Context) error { return nil }
 
 func newCareless(c *Client) (Lock, error) { return &careless{plain{c: c, ttl: 8 * time.Second}}, nil }
 
-// TestWhatIsExploredIsCutDownAndReplayed: the shrunk run of each breach in a Report shows that breach, and no other
-// breach of the same law. If the breach needs no fault, the shrunk run has none.
+// TestWhatIsExploredIsCutDownAndReplayed checks that the shrunk run for each breach in a Report shows that breach, and
+// no other breach of the same law. If the breach does not need any faults, the shrunk run must not have any.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock   constructor
@@ -100,8 +100,8 @@ func (l *opened) Close() error {
 	return l.plain.Close()
 }
 
-// TestALockWhoseClientCrashedIsClosed: if a client crashed without closing its lock, this is not reported as a leak of
-// the library.
+// TestALockWhoseClientCrashedIsClosed checks that if a client crashes without closing its lock, this is not reported as
+// a leak in the library.
 func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4,
 		Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"},
@@ -134,7 +134,8 @@ func (l *extended) Extend(ctx context.Context) error {
 
 var errNotHeld = errors.New("not held")
 
-// TestALockIsExtendedForAsLongAsItsWorkLasts: if the work takes twice the TTL, a lock breaks unless it is extended.
+// TestALockIsExtendedForAsLongAsItsWorkLasts checks that if a lock's work takes twice the TTL, the lock breaks unless
+// it is extended.
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {

@@ -19,9 +19,9 @@ func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 }
 
 // TestFairLocksKeepTheirOrder checks that a sound queue keeps its order, and that the test catches faulty queues. One
-// gives the lock to whichever client asks first, the places in another never expire, and the places in a third expire
-// while their clients still wait. A lock without a queue promises no order. Its order is judged only if the test sets
-// PlaceTimeout.
+// gives the lock to whichever client asks first, one has places that never expire, and one has places that expire while
+// their clients are still waiting. A lock without a queue does not promise an order. Its order is judged only if the
+// test sets PlaceTimeout.
 func TestFairLocksKeepTheirOrder(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// asked is the environment variable that makes the test binary run the tests whose output is checked here.
+// asked is the environment variable that makes the test binary run the tests with output to be checked here.
 const asked = "FENCEPOST_LOCKTEST_FLAGS"
 
 // TestOfFlags stands in for a user's test of a broken lock: it fails.
@@ -30,8 +30,8 @@ func TestOfFlags(t *testing.T) {
 // form is a flag that a user's test might define.
 var form = flag.String("form", "", "which subtest TestOfOwnFlags has")
 
-// TestOfOwnFlags has a subtest whose name comes from a flag or from the process ID. If it comes from the process ID, a
-// worker process cannot find the subtest.
+// TestOfOwnFlags has a subtest that is named after a flag or the process ID. In the latter case, a worker process
+// cannot find the subtest.
 func TestOfOwnFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestAUsersFlagsReachTheProcessesOfTheRuns")
@@ -66,7 +66,7 @@ func FuzzOfFlags(f *testing.F) {
 	})
 }
 
-// goTest executes this test binary again in its own folder and returns its output.
+// goTest runs this test binary again in its own folder and returns its output.
 func goTest(t *testing.T, folder string, args ...string) (text string, failed bool) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -82,7 +82,7 @@ func goTest(t *testing.T, folder string, args ...string) (text string, failed bo
 	return string(out), err != nil
 }
 
-// TestFlags checks that the flags of go test work, and that the commands printed with a failure reproduce it.
+// TestFlags checks that go test's flags work, and that the commands printed with a failure reproduce it.
 func TestFlags(t *testing.T) {
 	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
 		return
@@ -162,7 +162,7 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestTestsAtTheSameTime checks that tests that run in parallel perform the same runs as a test that runs alone.
+// TestTestsAtTheSameTime checks that tests running in parallel perform the same runs as a test running alone.
 func TestTestsAtTheSameTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 )
 
 // guided returns a Config that tests a lock with a scenario's mix of faults. The test uses one full block of 512 seeds
-// and a few seeds of the next block.
+// and a few seeds from the next block.
 func guided(t *testing.T, mix string, lock constructor) Config {
 	t.Helper()
 	if testing.Short() {
@@ -51,7 +51,7 @@ func (l *unlucky) Lock(ctx context.Context) error {
 	return l.careless.Lock(ctx)
 }
 
-// outcomes returns the digest of each run, by seed, or "failed" for a run that could not be judged.
+// outcomes returns each run's digest, by seed, or "failed" for a run that could not be judged.
 func outcomes(p *parent) map[uint64]string {
 	all := map[uint64]string{}
 	for _, r := range p.runs {
@@ -161,8 +161,8 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 	t.Error("nothing was broken")
 }
 
-// TestABlockIsOneWorkers checks that all seeds of a block (a range of seeds in which runs guide later plans) go to the
-// same worker, which begins with the block's first seed.
+// TestABlockIsOneWorkers checks that all seeds in a block (a range of seeds in which runs guide later plans) go to the
+// same worker, starting with the block's first seed.
 func TestABlockIsOneWorkers(t *testing.T) {
 	p := &parent{guided: true}
 	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)
@@ -187,8 +187,8 @@ func (l *moody) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsNotGuided checks that the test reports a library whose runs differ although they should
-// be the same. It then draws the remaining plans without guidance. All seeds must be run.
+// TestALibraryWhoseRunsDifferIsNotGuided checks that a library is reported if its runs differ although they should be
+// the same. The remaining plans must then be drawn without guidance, and all seeds must be run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// spinElsewhere spins on a thread other than the first thread of the process, because signals to the process are
-// delivered to the first thread.
+// spinElsewhere spins on a thread other than the process's first thread, because that is where signals to the process
+// are delivered.
 func spinElsewhere() {
 	if syscall.Gettid() == syscall.Getpid() {
 		runtime.LockOSThread()

@@ -21,7 +21,7 @@ type title struct {
 	member string // empty if the lock has only this key
 }
 
-// newKeys returns the keys of the locks according to Config.Keys, or nil if Config.Keys is nil.
+// newKeys returns the locks' keys according to Config.Keys, or nil if Config.Keys is nil.
 func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	if c.Keys == nil {
 		return nil, nil
@@ -49,8 +49,8 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
-// unmatched returns an error if a fault of the runs would remove a key with the lock's name, but Config.Keys gives the
-// lock's keys other names. An example of such a fault is "evict key of lock on redis-1 at 3s".
+// unmatched returns an error if one of the runs' faults would remove a key with the lock's name, but Config.Keys gives
+// the lock's keys other names. An example of such a fault is "evict key of lock on redis-1 at 3s".
 func (c *Config) unmatched(s *scenarios.Scenario) error {
 	if c.keys == nil {
 		return nil
@@ -76,11 +76,11 @@ func (c *Config) unmatched(s *scenarios.Scenario) error {
 	return nil
 }
 
-// connect replaces the lock and the member of a key event with those that Config.Keys assigns to the key.
+// connect replaces a key event's lock and member with those that Config.Keys assigns to the key.
 func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
-// lockOf returns the lock of a recorded key and the key's member name. If the key belongs to no lock, it returns a name
-// that no lock has.
+// lockOf returns a recorded key's lock and member name. If the key does not belong to any lock, the returned name is
+// not the name of a lock.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]
 	switch {
@@ -96,7 +96,7 @@ func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	return of.lock, of.member + "/" + member
 }
 
-// LockOf returns the lock that a key on the servers belongs to.
+// LockOf returns the lock that one of the servers' keys belongs to.
 func (h *host) LockOf(key string) history.Lock {
 	if h.keys == nil {
 		return history.Lock(key)

@@ -107,9 +107,9 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhichLockAKeyIsOf checks the member names of keys. If a lock has several keys, the name of a key becomes its
-// member name; a lock's only key gets no member name. A key that belongs to no lock must not be assigned to a lock,
-// even if a lock has the same name as the key.
+// TestWhichLockAKeyIsOf checks the keys' member names. If a lock has several keys, each key's name becomes its member
+// name; a lock's only key does not get a member name. A key that does not belong to any lock must not be assigned to
+// one, even if a lock has the same name as the key.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// counted is a plain lock with a fencing token. It gets the token by incrementing a counter on its server while it
-// holds the lock.
+// counted is a plain lock with a fencing token. To get the token, it increments a counter on its server while it holds
+// the lock.
 type counted struct {
 	plain
 	token int64
@@ -40,8 +40,8 @@ func (l *counted) Lock(ctx context.Context) error {
 
 func (l *counted) FencingToken() int64 { return l.token }
 
-// TestASoundLockKeepsTheLawsOfItsKind checks that a sound lock of each kind keeps the laws that the documentation lists
-// for its kind, under each group of faults. Another test covers libraries that switch to the new master after a
+// TestASoundLockKeepsTheLawsOfItsKind checks that, under each group of faults, a sound lock of each kind upholds the
+// laws that the documentation lists for its kind. Another test covers libraries that switch to the new master after a
 // failover, with the faults in Failovers.
 func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	lease := Precautions{ChecksValidity: true}
@@ -70,7 +70,7 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 }
 
 // TestTheLossOfAllServersIsNotPromised checks what happens if the only server never comes back. The report must say
-// that deadlock-freedom is violated, but the test must fail only if Config.Availability is set.
+// that deadlock-freedom is violated, but the test must not fail unless Config.Availability is set.
 func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	for _, promised := range []bool{false, true} {
 		t.Run(fmt.Sprint(promised), func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoToEveryLeaseIsSaidFirst checks that the explanation begins with a server's fault if the fault breaks
-// every lock with a lease. The same run without the fault must not violate any law.
+// TestWhatServersDoToEveryLeaseIsSaidFirst checks that the explanation begins with a server fault if it breaks every
+// lock with a lease. The same run without the fault must not violate any law.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {
@@ -136,7 +136,7 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	}
 }
 
-// follower is a plain lock that switches to the other server if the current one answers that it is a replica.
+// follower is a plain lock that switches to the other server if the current one replies that it is a replica.
 type follower struct{ plain }
 
 func newFollower(c *Client) (Lock, error) { return &follower{plain{c: c, ttl: 8 * time.Second}}, nil }

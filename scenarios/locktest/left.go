@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// goroutines returns the goroutines of the synctest bubble, except those of locktest itself.
+// goroutines returns the goroutines of the synctest bubble, except locktest's own.
 func goroutines() []*remote.Goroutine {
 	stacks := make([]byte, 64<<10)
 	n := runtime.Stack(stacks, true)
@@ -22,18 +22,18 @@ func goroutines() []*remote.Goroutine {
 	return slices.DeleteFunc(remote.Goroutines(string(stacks[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
 }
 
-// ignores reports whether a goroutine runs in a function that Config.IgnoredGoroutines names.
+// ignores reports whether a goroutine is running in a function listed in Config.IgnoredGoroutines.
 func (c *Config) ignores(g *remote.Goroutine) bool {
 	return slices.ContainsFunc(c.IgnoredGoroutines, g.In)
 }
 
-// strangers returns the goroutines of the synctest bubble that neither belong to locktest nor are named by
+// strangers returns the goroutines of the synctest bubble that belong neither to locktest nor to a function in
 // Config.IgnoredGoroutines.
 func (w *worker) strangers() []*remote.Goroutine {
 	return slices.DeleteFunc(goroutines(), w.config.ignores)
 }
 
-// leakOf returns a report of goroutines that are still running ten minutes after their run, or "" if there are none.
+// leakOf returns a report about goroutines that are still running ten minutes after their run, or "" if there are none.
 func (w *worker) leakOf(all []*remote.Goroutine) string {
 	if len(all) == 0 {
 		return ""
@@ -47,8 +47,7 @@ func (w *worker) leakOf(all []*remote.Goroutine) string {
 		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 
-// leaked returns the report on the goroutines that the runs have left behind. It returns "" if there are fewer
-// goroutines than runs.
+// leaked returns the report about goroutines that runs have left behind, or "" if there are fewer of them than runs.
 func (w *worker) leaked() string {
 	if w.failed || w.later || w.left.strangers < w.runs {
 		return ""
@@ -56,7 +55,7 @@ func (w *worker) leaked() string {
 	return w.left.leak
 }
 
-// closing returns the method in which the user should end a goroutine of the lock, as a phrase for a report.
+// closing says, for a report, which method should end the lock's goroutines.
 func (w *worker) closing() string {
 	if w.closeless.Load() {
 		return "a method Close() error, which the Lock does not have"
@@ -64,8 +63,8 @@ func (w *worker) closing() string {
 	return "Close"
 }
 
-// failure explains why a run could not be judged. If a call into the library did not return, it lists the goroutines of
-// such calls.
+// failure explains why a run could not be judged. If calls into the library did not return, it lists the goroutines
+// that made them.
 func (w *worker) failure(err error) string {
 	w.failed = true
 	if stuck := (*bubble.StuckError)(nil); errors.As(err, &stuck) {

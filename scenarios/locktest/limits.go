@@ -8,8 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// limit is the reason why no lock with a lease could have kept a law. It is "" if a lock with a lease could have kept
-// it.
+// limit is the reason why no lock with a lease could have upheld a law. It is "" if such a lock could have.
 type limit string
 
 const (
@@ -62,14 +61,14 @@ has confirmed it (WAIT), a fencing token from a store that loses nothing (Precau
 locktest.FencedLaws), or requiring no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
 }
 
-// limitOf returns the reason why no lock with a lease could have kept the law that a run violated, or "" if a lock
-// could have kept it. There are three kinds of reasons. First, the holder was paused, or its message was delayed, for
+// limitOf returns the reason why no lock with a lease could have upheld the law that a run violated, or "" if such a
+// lock could have. There are three kinds of reasons. First, the holder was paused, or its message was delayed, for
 // longer than its lease. Second, the service ended the holder's session or lease, and the holder could not know this,
 // or ignored it. Third, the servers lost the holder's key.
 //
-// A violation of resource-safety has the same reason as a violation of mutual-exclusion, unless the client sent the
-// stale write while it still held the lock. A clock that drifts by 1% or less is not a reason, since a lock can
-// subtract an allowance for such a drift from its validity.
+// If a run violates resource-safety, the reason is the same as for mutual-exclusion, unless the client sent the stale
+// write while it was still holding the lock. A clock drift of 1% or less is not a reason, since a lock can subtract an
+// allowance for such a drift from its validity.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -104,13 +103,13 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 type hold struct {
 	*history.Event     // the acquire ok event
 	at             int // position
-	// end is the index of the event at which the hold was released or lost, or the client crashed. It is len(Events) if
-	// there is no such event.
+	// end is the index of the event that ended the hold: it was released or lost, or the client crashed. It is
+	// len(Events) if there is no such event.
 	end   int
 	until history.Time // end of its validity, as last stated
 }
 
-// holdAt returns the hold whose acquire event has the given index.
+// holdAt returns the hold that begins with the acquire event at the given index.
 func holdAt(h *history.History, at int) *hold {
 	e := &h.Events[at]
 	g := &hold{Event: e, at: at, end: len(h.Events), until: e.Grant.Until}
@@ -128,8 +127,8 @@ func holdAt(h *history.History, at int) *hold {
 	return g
 }
 
-// holdsOf returns the holds among the witnesses of a finding, in chronological order. If a witness is a request that
-// took effect at the resource, holdsOf includes the hold during which the request was made.
+// holdsOf returns the holds among a finding's witnesses, in chronological order. If a witness is a request that took
+// effect at the resource, holdsOf includes the hold during which the request was made.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	shown := map[history.Attempt]bool{}
 	for i := range h.Events {
@@ -147,16 +146,16 @@ func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	return all
 }
 
-// endedBefore reports whether hold g had ended, by a release or by the end of its lease, when another client was
+// endedBefore reports whether hold g had ended, because it was released or its lease had ended, when another client was
 // granted the lock.
 func (g *hold) endedBefore(h *history.History, other *hold) bool {
 	granted := other.Grant.Granted
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a stale write, or a write that overwrote an update, was sent in time. It was sent in time
-// if the client still held the lock, and the next client was granted the lock only after the release or the end of the
-// lease. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
+// leftInTime reports whether a stale write, or a write that overwrote an update, was sent in time. It was if the client
+// was still holding the lock, and the next client was not granted the lock until it had been released or the lease had
+// ended. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate
@@ -180,9 +179,9 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.endedBefore(h, o) })
 }
 
-// keptInside reports whether a holder was still in the critical section after the end of its lease only because the
-// resource answered late. The holder had sent its request before the lease ended, and was waiting for the answer when
-// the other client entered.
+// keptInside reports whether a holder was still in the critical section after its lease had ended only because the
+// resource was slow to answer. The holder had sent its request before the lease ended, and was waiting for the answer
+// when the other client entered.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -202,8 +201,8 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 
 // tooSoonToLearn reports whether a holder's session had ended, and another client was granted the lock before the
 // holder could notice. A holder notices at its next keepalive, which comes within a third of the TTL after the session
-// has ended. If faults separated the holder from the servers, the third of the TTL begins when the last of these faults
-// ends.
+// has ended. If faults separated the holder from the servers, that third of the TTL begins when the last of these
+// faults ends.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {
@@ -234,8 +233,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether the lock had told its holder about the end of the lease before another client was
-// granted the lock.
+// toldOfItsEnd reports whether the lock had told its holder that the lease had ended before another client was granted
+// the lock.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {
@@ -245,15 +244,15 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 }
 
 // notified reports whether the lock reported its loss to its holder, but the clients are not configured to stop working
-// in that case.
+// when that happens.
 func notified(h *history.History, f *checker.Finding) bool {
 	return !h.Header.Applies(history.StopWhenLost) && slices.ContainsFunc(holdsOf(h, f), func(g *hold) bool {
 		return g.Process == f.About && (g.Grant.Open || g.Grant.Told)
 	})
 }
 
-// ended returns the time at which a fault ended. at is the index of the event at which the fault began. If the end was
-// not recorded, ended returns the end of the run.
+// ended returns the time at which a fault ended. at is the index of the event with which the fault began. If the end
+// was not recorded, ended returns the end of the run.
 func ended(h *history.History, at int) history.Time {
 	for i := at + 1; i < len(h.Events); i++ {
 		if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.OK && e.Value == h.Events[at].Value {
@@ -266,9 +265,9 @@ func ended(h *history.History, at int) history.Time {
 // usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1% of the TTL.
 const usualAllowance = 10_000
 
-// clockLimit looks for a clock fault that no lease can tolerate: a jump of a clock, or a drift beyond the usual
-// allowance. indexes are the events that explain why a key expired early. If these events contain no such fault,
-// clockLimit returns "".
+// clockLimit looks for a clock fault that no lease can tolerate: a clock jump, or a drift beyond the usual allowance.
+// indexes are the events that explain why a key expired early. If there is no such fault among them, clockLimit returns
+// "".
 func clockLimit(h *history.History, indexes []int) (l limit) {
 	for _, i := range indexes {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })

@@ -33,8 +33,8 @@ func storyOf(t *testing.T, service history.Service, events ...history.Event) *hi
 	return h
 }
 
-// acquired returns the events of a client that acquires the lock at a given time. until is the end of the validity that
-// the client reports.
+// acquired returns the events of a client that acquires the lock at a given time. until is when the validity period
+// that the client reports ends.
 func acquired(p history.Process, at, until history.Time) []history.Event {
 	a := history.Attempt(p + "/1")
 	return []history.Event{
@@ -68,8 +68,8 @@ func joined(parts ...[]history.Event) (all []history.Event) {
 	return all
 }
 
-// TestLimitsAreNoFaultsOfTheLock tests each reason why no lock with a lease could have kept a law (see limit). For each
-// reason, it also tests a similar history in which the lock or its user is to blame.
+// TestLimitsAreNoFaultsOfTheLock tests each reason why no lock with a lease could have upheld a law (see limit). For
+// each reason, it also tests a similar history in which the lock or its user is to blame.
 func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	expire := fault(3e9, "expire session of client-1 at 3s")
 	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
@@ -200,9 +200,9 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	}
 }
 
-// No lease can prevent a violation that follows a pause, or one caused by a write that the client sent while it still
-// held the lock. For a sound lock, the report says this of every violation. For a lock that all clients can hold at
-// once, under the same plan, the report blames the first violation on the lock itself.
+// No lease can prevent a violation that follows a pause, or one caused by a write that the client sent while it was
+// still holding the lock. For a sound lock, the report says this about every violation. For a lock that all clients can
+// hold at once, under the same plan, the report blames the first violation on the lock itself.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",
 		messages: "delay message 2 of client-1 -> resource by 15s"} {

@@ -18,15 +18,15 @@ import (
 )
 
 // Lock is one client's lock, provided by the library under test. A Lock may also implement [Expiring], [LossNotifier],
-// [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, at the end of the client's work or
-// of the run. It must close connections and stop goroutines.
+// [Fenced], [Sharer], [Extender], [TaskLock] and [io.Closer]. Close is called once, when the client has finished its
+// work or when the run ends. It must close connections and stop goroutines.
 type Lock interface {
-	// Lock acquires the lock, or returns an error if it fails. While another client holds the lock, Lock must wait for
-	// at least a second, or an eighth of the TTL if that is shorter. After that it may return an error. It must return
-	// an error when ctx is done, which is at the end of the run at the latest. If Lock returns an error, the client
-	// skips this cycle.
+	// Lock acquires the lock, or returns an error if it fails. While another client is holding the lock, Lock must wait
+	// for at least a second, or an eighth of the TTL if that is shorter. After that it may return an error. It must
+	// return an error when ctx is done, which is at the end of the run at the latest. If Lock returns an error, the
+	// client skips this cycle.
 	Lock(ctx context.Context) error
-	// Unlock releases the lock. It must return when ctx is done, with an error if it has not released the lock by then.
+	// Unlock releases the lock. It must return when ctx is done, with an error if it hasn't released the lock by then.
 	// ctx is done at the end of the run at the latest. An Unlock that keeps retrying servers that do not answer is
 	// reported as hanging.
 	Unlock(ctx context.Context) error
@@ -34,12 +34,12 @@ type Lock interface {
 
 // Expiring is a Lock that reports how long it is valid, by its client's wall clock (time.Now). ValidUntil is called
 // when Lock or Extend has returned nil, and whenever a server's answer has reached the client or the client checks its
-// lock. It is also called at the time that it last returned. So a lock that renews itself counts as valid for exactly
-// as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+// lock. It is also called again at the time that it last returned. So a lock that renews itself counts as valid for
+// exactly as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
 //
 // ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return
 // immediately. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, measured from the
-// first request of the round that acquired it.
+// first request in the round that acquired it.
 type Expiring interface {
 	ValidUntil() time.Time
 }
@@ -53,17 +53,17 @@ type LossNotifier interface {
 
 // Fenced is a Lock with a fencing token, which its client passes to the resource with each write. FencingToken is
 // called when Lock or Extend has returned nil. Each acquisition must have a higher token than all earlier ones. With
-// Precautions.Fences, the resource refuses a token that is lower than one that it has already seen.
+// Precautions.Fences, the resource refuses a token that is lower than one it has already seen.
 type Fenced interface {
 	FencingToken() int64
 }
 
 // Extender is a Lock that its holder can extend. Extend is called every Precautions.ExtendEvery while the lock is held.
 // If it returns nil, a Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL from that call
-// on. An error means that the lock was lost, unless it indicates that no server answered: a [net.Error], [io.EOF], or
-// the error of a context.
+// on. An error means that the lock was lost, unless it indicates that no server answered: a [net.Error], [io.EOF], or a
+// context's error.
 //
-// Extend may be called on another goroutine while Lock or Unlock of the same client is running. If they share a
+// Extend may be called on another goroutine while the same client's Lock or Unlock is running. If they share a
 // connection, they must not use it at the same time.
 type Extender interface {
 	Extend(ctx context.Context) error
@@ -72,7 +72,7 @@ type Extender interface {
 // Sharer is a Lock that several clients may hold at once, such as a read-write lock. Shared is called when Lock has
 // returned nil. It reports whether the client holds the lock for reading, so that other clients may hold it for reading
 // at the same time. Such a client reads the resource and does not write to it. A Lock that is not a Sharer is always
-// exclusive. The Locks of a semaphore (Config.Permits) cannot be Sharers.
+// exclusive. A semaphore's Locks (Config.Permits) cannot be Sharers.
 type Sharer interface {
 	Shared() bool
 }
@@ -81,30 +81,30 @@ type Sharer interface {
 type Client struct {
 	Name string // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
 	Key  string // name of the lock, and its key on the servers unless Config.Keys says otherwise
-	// Addrs are the addresses of the servers: first the masters, then the replicas and, if there are replicas but no
-	// Cluster, the Sentinel.
+	// Addrs are the server addresses: first the masters, then the replicas and, if there are replicas but no Cluster,
+	// the Sentinel.
 	Addrs  []string
 	guest  *bubble.Guest
 	shared *common
 }
 
-// TaskLock is a Lock that provides a separate Lock for each task of its client (Config.Tasks). Such a Lock is a handle
-// with the data of one acquisition, such as the owner value. ForTask is called when a task first needs the lock. Tasks
-// are numbered from 1. If a Lock has no ForTask method, all tasks use the Lock itself.
+// TaskLock is a Lock that provides a separate Lock for each of its client's tasks (Config.Tasks). Such a Lock is a
+// handle with the data for one acquisition, such as the owner value. ForTask is called when a task first needs the
+// lock. Tasks are numbered from 1. If a Lock has no ForTask method, all tasks use the Lock itself.
 type TaskLock interface {
 	ForTask(task int) Lock
 }
 
-// Addr returns the address of the i-th server, counted from 0. It panics if there is no such server.
+// Addr returns the address of the i-th server, counting from 0. It panics if there is no such server.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
 // DialTimeout is the timeout of a dial whose context has no deadline.
 const DialTimeout = 5 * time.Second
 
-// DialContext opens a connection to the server with the given address, like [net.Dialer.DialContext]. Use it as the
-// dialer of a client library. If ctx has no deadline, the dial times out after DialTimeout, as with the dialers of
-// go-redis and rueidis. If the library's own dialer waits longer (redigo's waits for 30 s), give ctx a matching
-// deadline. Dials fail as on a real network. Dialing an address that does not belong to a server fails the run.
+// DialContext opens a connection to the server with the given address, like [net.Dialer.DialContext]. Use it as a
+// client library's dialer. If ctx has no deadline, the dial times out after DialTimeout, as with the go-redis and
+// rueidis dialers. If the library's own dialer waits longer (redigo's waits for 30 s), give ctx a matching deadline.
+// Dials fail as on a real network. Dialing an address that does not belong to a server fails the run.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
@@ -189,8 +189,8 @@ func (h *host) Prepare(o *sim.Options) {
 	o.Keep = h.keep
 }
 
-// keep assigns a server's event about a key to the lock that uses the key. If a request caused the event, keep also
-// passes the event to the driver.
+// keep assigns a server's event about a key to the lock that uses the key. If the event was caused by a request, keep
+// also passes it to the driver.
 func (h *host) keep(e *history.Event) (kept bool) {
 	if !e.F.IsKey() {
 		return true
@@ -229,7 +229,7 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	return h.waits[client]
 }
 
-// foreign returns an object through which the simulation can call the lock of one task of a client.
+// foreign returns an object through which the simulation can call the lock that one of a client's tasks uses.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	l := &foreign{answers: h.answer, guest: h.Guest(client), config: c, library: of, together: h.together}
 	l.caller = l.guest
@@ -245,14 +245,13 @@ func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library)
 	return l
 }
 
-// objectKey identifies the lock object of a client. After a restart a client has a new library and therefore a new
-// object.
+// objectKey identifies a client's lock object. After a restart, a client has a new library and therefore a new object.
 type objectKey struct {
 	of   *locks.Library
 	lock history.Lock
 }
 
-// object contains the Lock that New returned for a client. The tasks of the client share it.
+// object contains the Lock that New returned for a client. The client's tasks share it.
 type object struct {
 	host    *host
 	opening chan struct{} // contains one element while a task creates the lock
@@ -268,8 +267,8 @@ type caller interface {
 	Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time)
 }
 
-// foreign is a lock of the library under test. Its methods run on a separate goroutine while the simulated task of its
-// client waits.
+// foreign is a lock from the library under test. Its methods run on a separate goroutine while the simulated task of
+// its client is waiting.
 type foreign struct {
 	*object
 	caller
@@ -279,7 +278,7 @@ type foreign struct {
 	library *locks.Library
 	task    int  // number of the task; 0 if the client has only one
 	lock    Lock // the lock of the task
-	// validity tracks how long the held lock is valid. It is nil if the lock is not held or does not report its
+	// validity tracks how long the held lock is valid. It is nil if the lock is not being held or does not report its
 	// validity.
 	validity *validity
 	// together is set if the servers form one service, which grants a lock as a whole.
@@ -352,7 +351,7 @@ func (l *foreign) client(name sim.ProcessID) *Client {
 		shared: l.host.sharedBy(name)}
 }
 
-// state is what a lock reports about itself after it has been acquired.
+// state is what a lock says about itself once it has been acquired.
 type state struct {
 	validUntil time.Time // zero: not reported
 	lost       <-chan struct{}
@@ -360,7 +359,7 @@ type state struct {
 	shared     bool
 }
 
-// stated returns what the lock reports about its acquisition. It runs on the goroutine that called Lock.
+// stated returns what the lock says about its acquisition. It runs on the goroutine that called Lock.
 func (l *foreign) stated() (s state) {
 	if e, ok := l.lock.(Expiring); ok {
 		s.validUntil = e.ValidUntil()
@@ -377,8 +376,8 @@ func (l *foreign) stated() (s state) {
 	return s
 }
 
-// deadline returns the time until which a lock counts as valid. asked is the time of the first request of the try that
-// acquired the lock (see sim.Caller).
+// deadline returns the time until which a lock counts as valid. asked is when the try that acquired the lock sent its
+// first request (see sim.Caller).
 func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.validUntil.IsZero():
@@ -389,8 +388,8 @@ func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen waits in the background for the library to report the loss of the lock. When that happens, it sets *at to the
-// time and raises the returned signal.
+// listen waits in the background for the library to report that the lock is lost. It then sets *at to the current time
+// and raises the returned signal.
 func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	raised := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
@@ -446,7 +445,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered returns yes if err shows that a server has answered, and no otherwise.
+// answered returns yes if err shows that a server did answer, and no otherwise.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no
@@ -459,8 +458,8 @@ func (l *foreign) Close(env sim.Env) {
 	l.Call(env, "Close", func(context.Context) { l.object.close() })
 }
 
-// close closes the lock once: at the end of its client's work or, if the client does not get that far, at the end of
-// the run.
+// close closes the lock once: when its client has finished its work or, if the client does not get that far, at the end
+// of the run.
 func (o *object) close() {
 	if c, can := o.lock.(io.Closer); can && !o.closed {
 		o.closed = true

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// telling is a lock that reports nothing but its loss, some time after its first request.
+// telling is a lock that only reports its loss, some time after its first request.
 type telling struct {
 	*plain
 	after time.Duration // 0: never
@@ -37,9 +37,9 @@ func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 // noEffect is a plan whose only fault has no effect.
 const noEffect = "pause client-2 for 1ms at 1s"
 
-// TestALockThatSaysWhenItIsLostIsValidUntilThen checks that a lock that implements LossNotifier but not Expiring counts
-// as valid until it reports its loss or its client crashes. It does not matter whether the client checks the lock's
-// validity.
+// TestALockThatSaysWhenItIsLostIsValidUntilThen checks that a lock that implements LossNotifier but not Expiring is
+// considered valid until it reports its loss or its client crashes. It does not matter whether the client checks the
+// lock's validity.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

@@ -23,9 +23,9 @@ func resolver(h *host) *net.Resolver {
 		Dial: func(context.Context, string, string) (net.Conn, error) { return &nameServer{host: h}, nil }}
 }
 
-// nameServer is a connection to a name server for the servers of the current run. It is needed because Redis Cluster
-// reports the host names of its members, and some clients look them up. A query is answered immediately. A query for an
-// unknown name makes the run fail.
+// nameServer is a connection to a name server for the current run's servers. It is needed because Redis Cluster reports
+// its members' host names, and some clients look them up. A query is answered immediately. A query for an unknown name
+// makes the run fail.
 type nameServer struct {
 	host   *host
 	answer []byte // the rest of the answer, behind its length
@@ -34,7 +34,7 @@ type nameServer struct {
 var errUnknownName = errors.New("the code under test looked up a host name: " +
 	"pass it the addresses in locktest.Client.Addrs")
 
-// Write receives a query. The length of the query precedes it, as in DNS over TCP.
+// Write receives a query. The query's length precedes it, as in DNS over TCP.
 func (n *nameServer) Write(b []byte) (int, error) {
 	var query dnsmessage.Message
 	if err := query.Unpack(b[min(len(b), 2):]); err != nil {

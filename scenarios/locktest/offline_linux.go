@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// offline makes every later connect(2) of this process fail. So a lock that dials without the client's DialContext
-// cannot reach a server on this host, where its keys might collide with real data. If the host does not permit a
-// process to restrict itself in this way, offline has no effect.
+// offline makes every later connect(2) in this process fail. So a lock that dials without the client's DialContext
+// cannot reach a server on this host, where its keys might collide with real data. If the host does not allow a process
+// to restrict itself in this way, offline has no effect.
 func offline() {
 	is, known := map[string]struct{ architecture, seccomp uint32 }{
 		"amd64": {0xc000003e, 317}, "arm64": {0xc00000b7, 277}, // AUDIT_ARCH_*, and the number of seccomp(2)

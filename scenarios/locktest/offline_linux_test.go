@@ -12,8 +12,8 @@ import (
 // listens is the environment variable that tells the worker processes the address of a server on this host.
 const listens = "FENCEPOST_LOCKTEST_LISTENS"
 
-// TestALockThatDialsByItselfReachesNobody checks that if a lock dials without DialContext, its connection does not
-// reach a server on this host.
+// TestALockThatDialsByItselfReachesNobody checks that if a lock dials without DialContext, it does not reach a server
+// on this host.
 func TestALockThatDialsByItselfReachesNobody(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("it is not prevented there")

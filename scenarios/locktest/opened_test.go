@@ -46,8 +46,8 @@ func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) 
 	return digests
 }
 
-// TestATestBinaryRunsInAnEmptyFolder checks that a test binary performs the same runs in an empty folder as in the
-// folder of its package, and leaves no file behind.
+// TestATestBinaryRunsInAnEmptyFolder checks that a test binary performs the same runs in an empty folder as in its
+// package's folder, and leaves no files behind.
 func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -70,7 +70,7 @@ func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestARelativePathOfATestBinaryIsOfThisFolder checks that a relative path of a test binary refers to the working
+// TestARelativePathOfATestBinaryIsOfThisFolder checks that a relative path to a test binary refers to the working
 // directory of this process, not to the folder in which the binary runs.
 func TestARelativePathOfATestBinaryIsOfThisFolder(t *testing.T) {
 	binary, err := os.Executable()

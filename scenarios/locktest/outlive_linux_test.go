@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pipeOf is the environment variable with the path of a named pipe, which the run of TestOfAnEndlessRun opens.
+// pipeOf is the environment variable with the path of a named pipe, which TestOfAnEndlessRun's run opens.
 const pipeOf = "FENCEPOST_LOCKTEST_PIPE"
 
 // TestOfAnEndlessRun is a test whose run never ends.
@@ -28,8 +28,8 @@ func TestOfAnEndlessRun(t *testing.T) {
 	}})
 }
 
-// TestProcessesOfTheRunsEndWithTheirTest checks that when a test process is killed, its worker processes end too,
-// although they receive no signal. It notices their end because the pipe is closed when the last worker has ended.
+// TestProcessesOfTheRunsEndWithTheirTest checks that when a test process is killed, its worker processes end too, even
+// though they do not receive a signal. It notices their end because the pipe is closed when the last worker has ended.
 func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
 		return

@@ -50,8 +50,8 @@ func (l line) Unlock(context.Context) error {
 	return err
 }
 
-// TestWhatAClientThatGivesUpLeaves checks that clients with Patience stop waiting, and that clients without Patience do
-// not. If clients remove themselves from the list when they give up, the lock violates no law. If they stay in the
+// TestWhatAClientThatGivesUpLeaves checks that clients with Patience stop waiting, and that clients without it do not.
+// If clients remove themselves from the list when they give up, the lock does not violate any law. If they stay in the
 // list, they block all other clients.
 func TestWhatAClientThatGivesUpLeaves(t *testing.T) {
 	for _, test := range []struct {

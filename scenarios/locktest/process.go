@@ -19,7 +19,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// slots limits the number of worker processes of all tests that run at the same time. Each worker occupies one element.
+// slots limits the total number of worker processes for all tests that run at the same time. Each worker occupies one
+// element.
 var slots = make(chan struct{}, runtime.NumCPU())
 
 // explore distributes the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
@@ -50,8 +51,8 @@ func (p *parent) explore(seeds []uint64) {
 }
 
 // shares distributes seeds evenly among at most the given number of workers. seeds must be in ascending order. If the
-// results of runs guide later plans, the seeds of a block all go to the same worker. This worker begins with the
-// block's first seed even if that seed was not requested.
+// results of runs guide later plans, all of a block's seeds go to the same worker. This worker begins with the block's
+// first seed even if that seed was not requested.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
@@ -82,7 +83,7 @@ func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 const runsShare, allShare = 0.8, 0.9
 
 // contextFor returns a context that ends after the given fraction of the time until the test's deadline. If the test
-// has no deadline, neither has the context.
+// does not have a deadline, neither does the context.
 func (p *parent) contextFor(part float64) (context.Context, context.CancelFunc) {
 	deadline, has := p.t.Deadline()
 	if p.config.deadline != nil {
@@ -95,8 +96,8 @@ func (p *parent) contextFor(part float64) (context.Context, context.CancelFunc) 
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
-// exploreShare runs the seeds in one worker after another. It replaces a worker that dies or in which too many
-// goroutines remain. If a run fails and is not the first of its process, exploreShare repeats it in a separate process.
+// exploreShare runs the seeds in one worker after another. It replaces a worker that dies or that has too many
+// remaining goroutines. If a run fails and is not its process's first, exploreShare repeats it in a separate process.
 // If the repeated run succeeds, the library must have kept state from one run to the next. From then on, each run gets
 // its own process.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
@@ -142,7 +143,7 @@ type share struct {
 	alone, suspect bool
 }
 
-// working is the state of a worker, according to its reports.
+// working is a worker's state, according to its reports.
 type working struct {
 	began        *uint64 // seed of the current run
 	plan         string  // plan of that run
@@ -171,7 +172,7 @@ func (s *share) task() (k task, err error) {
 	return k, err
 }
 
-// follow processes a report of a worker.
+// follow processes a worker's report.
 func (s *share) follow(w *working, r report) {
 	switch {
 	case r.Plans != nil:
@@ -194,7 +195,7 @@ func (s *share) follow(w *working, r report) {
 	}
 }
 
-// take records the result of a run.
+// take records a run's result.
 func (s *share) take(r ran) {
 	if s.guided {
 		s.block.add(r.Seed, *r.Shown)
@@ -211,7 +212,7 @@ func (s *share) finish(seed uint64) {
 }
 
 // block contains what later plans need to know about the runs in a worker's current block of seeds. The runs are in
-// order from the block's first seed.
+// order, starting from the block's first seed.
 type block []search.Shown
 
 // add records the run with the next seed.
@@ -232,11 +233,10 @@ func (b *block) save(folder string, seed uint64) (file string, err error) {
 	return filepath.Join(folder, name), save(folder, map[string]string{name: string(text)})
 }
 
-// trialHung is the maximum processor time of the trial run. The run takes a few milliseconds, even with the race
-// detector.
+// trialHung is the trial run's maximum processor time. The run takes a few milliseconds, even with the race detector.
 const trialHung = 5 * time.Second
 
-// try makes a worker perform the trial run, and records the problems that the run shows.
+// try makes a worker perform the trial run, and records the problems that it shows.
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -278,7 +278,7 @@ func (p *parent) stopFor(failure string) {
 	}
 }
 
-// expects reports whether a failure mentions a function that IgnoredGoroutines names.
+// expects reports whether a failure mentions a function listed in IgnoredGoroutines.
 func (c *Config) expects(failure string) bool {
 	return slices.ContainsFunc(c.IgnoredGoroutines, func(name string) bool { return strings.Contains(failure, name) })
 }
@@ -298,7 +298,7 @@ func (p *parent) take(r ran) {
 	}
 }
 
-// finish counts a seed whose runs are all complete.
+// finish counts a seed after all its runs are complete.
 func (p *parent) finish(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -307,14 +307,14 @@ func (p *parent) finish(seed uint64) {
 	}
 }
 
-// forget removes the runs of a seed that will be run again.
+// forget removes a seed's runs because the seed will be run again.
 func (p *parent) forget(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs = slices.DeleteFunc(p.runs, func(r ran) bool { return r.Seed == seed })
 }
 
-// spent adds the processor time of a finished process to the total, and updates the peak memory use.
+// spent adds a finished process's processor time to the total, and updates the peak memory use.
 func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,8 +322,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do performs a task in a worker, and calls handle for each report of the worker. If the results cannot be trusted, it
-// discards the reports, and another worker repeats the task with a separate process for each run.
+// do performs a task in a worker, and calls handle for each of the worker's reports. If the results cannot be trusted,
+// it discards the reports, and another worker repeats the task with a separate process for each run.
 func (p *parent) do(ctx context.Context, k task, handle func(report)) error {
 	for {
 		var all []report
@@ -344,8 +344,8 @@ func (p *parent) do(ctx context.Context, k task, handle func(report)) error {
 	}
 }
 
-// start starts a worker process for a task, calls handle for each report of the process, and returns the error with
-// which the process ended. When ctx is done, start kills the process.
+// start starts a worker process for a task, calls handle for each of its reports, and returns the error that the
+// process ended with. When ctx is done, start kills the process.
 func (p *parent) start(ctx context.Context, k task, handle func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -397,11 +397,11 @@ func (p *parent) start(ctx context.Context, k task, handle func(report)) error {
 	}
 }
 
-// passedOn returns the command-line arguments of this process that are passed on to worker processes.
+// passedOn returns this process's command-line arguments that are passed on to worker processes.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked returns the seed that the flag -run requests if its pattern selects the subtest WORD=SEED of the test. If
-// the pattern does not select such a subtest, one is false.
+// seedAsked returns the seed that the -run flag requests if its pattern selects the test's WORD=SEED subtest. If the
+// pattern does not select such a subtest, one is false.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

@@ -21,7 +21,7 @@ func (l *racing) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// deeply calls f at a stack depth of n, so that the report of a race in f is long.
+// deeply calls f at a stack depth of n, so that the report on a race in f is long.
 func deeply(n int, f func()) {
 	if n == 0 {
 		f()

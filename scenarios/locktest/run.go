@@ -31,7 +31,7 @@ import (
 // Run performs the trial run (see RunTrial) and then runs the lock under faults, once for each seed. It reports one
 // test error for each distinct violation of a law. If the Config cannot be run, it ends the test immediately.
 //
-// The runs take place in separate processes, which execute the test binary again. Each of them also executes the code
+// The runs take place in separate processes, which execute the test binary again. Each of them also executes any code
 // before Run in the test.
 func Run(t *testing.T, c Config) {
 	t.Helper()
@@ -50,7 +50,7 @@ func Run(t *testing.T, c Config) {
 	p.showPassed()
 }
 
-// reportProblems fails the test for problems that do not belong to a single run.
+// reportProblems fails the test for problems that are not specific to a single run.
 func (p *parent) reportProblems() {
 	p.t.Helper()
 	for _, text := range p.problems {
@@ -58,8 +58,8 @@ func (p *parent) reportProblems() {
 	}
 }
 
-// examine performs the trial run and, if it succeeds, the other runs. It returns nil in a worker process, which
-// performs its own task instead.
+// examine performs the trial run and, if it succeeds, the other runs. In a worker process, it performs that process's
+// task instead, and returns nil.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
 	p, seeds := begin(t, c)
@@ -86,7 +86,7 @@ func examine(t *testing.T, c Config) *parent {
 	return p
 }
 
-// reportMissed fails the test if every run's plan has a fault that names a message, and no run sent that message.
+// reportMissed fails the test if every run's plan has a fault that names a message that was not sent in any run.
 func (p *parent) reportMissed() {
 	missed := map[string]int{}
 	for _, r := range p.runs {
@@ -183,7 +183,7 @@ func nextCall(t *testing.T) int {
 	return n
 }
 
-// environment is the environment variable that contains a worker's task.
+// environment is the environment variable that holds a worker's task.
 const environment = "FENCEPOST_LOCKTEST"
 
 func taskOf(t *testing.T) (k task, isWorker bool) {
@@ -197,8 +197,8 @@ func taskOf(t *testing.T) (k task, isWorker bool) {
 	return k, true
 }
 
-// scenarioName derives the name of a scenario from the name of a test: "TestMyLock/five" becomes my-lock-five, and
-// "TestALock" becomes a-lock.
+// scenarioName derives a scenario name from a test name: "TestMyLock/five" becomes my-lock-five, and "TestALock"
+// becomes a-lock.
 func scenarioName(test string) string {
 	var b strings.Builder
 	text := []rune(strings.TrimPrefix(test, "Test"))
@@ -219,7 +219,7 @@ func scenarioName(test string) string {
 	return cmp.Or(strings.Trim(name[:min(len(name), longestName)], "-"), "lock")
 }
 
-// longestName is the maximum length of a scenario's name. It leaves room for the suffix that is appended when the
+// longestName is the maximum length of a scenario name. It leaves room for the suffix that is appended when the
 // scenario is shrunk.
 const longestName = 40
 
@@ -253,10 +253,10 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	return []uint64{plan.Seed}, nil
 }
 
-// guides reports whether the plans of runs depend on the results of earlier runs.
+// guides reports whether the runs' plans depend on the results of earlier runs.
 func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
 
-// drawn returns the number of seeds that the test draws plans for if no single seed is requested.
+// drawn returns the number of seeds that the test draws plans for, unless a single seed is requested.
 func (c *Config) drawn() int {
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
@@ -265,7 +265,7 @@ func (c *Config) drawn() int {
 	return n
 }
 
-// seeds returns the seeds to run: the one requested by the subtest in -run, or all.
+// seeds returns the seeds to run: the one requested by the subtest in -run, or all of them.
 func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	if seed, one := seedAsked(t.Name(), c.word()); one {
 		return []uint64{seed}, true
@@ -288,7 +288,7 @@ type parent struct {
 	call   int
 	begun  time.Time
 	one    bool // a single seed is requested
-	// guided is set if the plan of a seed depends on the runs of earlier seeds of its block.
+	// guided is set if a seed's plan depends on the runs of earlier seeds in its block.
 	guided bool
 
 	stop context.CancelFunc // function that ends the runs
@@ -296,25 +296,25 @@ type parent struct {
 	mu       sync.Mutex
 	stopped  bool // a run came to a standstill, so the other runs were ended as well
 	runs     []ran
-	unasked  map[uint64]bool // seeds that were run only to guide others, and are not reported
+	unasked  map[uint64]bool // seeds run only to guide others, which are not reported
 	differ   []uint64        // seeds whose run differed when it was repeated
-	finished int             // number of seeds that are finished
+	finished int             // number of finished seeds
 	listed   *listed         // the single faults, with Config.EachFault
-	problems []string        // problems that do not belong to a single run
+	problems []string        // problems that are not specific to a single run
 	refused  bool            // the trial run failed, so there are no others
-	cpu      time.Duration   // processor time of all processes so far
-	memory   int64           // peak memory of these processes, in bytes
+	cpu      time.Duration   // all processes' processor time so far
+	memory   int64           // these processes' peak memory, in bytes
 }
 
-// group contains the runs with the same kind of violation. Violations that no lock could have avoided form groups of
-// their own.
+// group contains the runs with the same kind of violation. Violations that no lock could have avoided have their own
+// groups.
 type group struct {
 	broken
 	first ran
 	runs  int
 }
 
-// groups returns the distinct violations, sorted by rank and then in the order of the laws.
+// groups returns the distinct violations, sorted by rank and then in law order.
 func (p *parent) groups() (all []group) {
 	for _, r := range p.runs {
 		for _, b := range r.Broken {
@@ -333,7 +333,7 @@ func (p *parent) groups() (all []group) {
 	return all
 }
 
-// cutDown says, for each way in which shrinking can end, how small the shrunk run is.
+// cutDown says how small the shrunk run is, for each way in which shrinking can end.
 var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs",
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
@@ -395,11 +395,11 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
-// timeUp is the reason reported if the time limit set by -timeout ended the work early.
+// timeUp is the reason reported if -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker run the seed of r once more, as part of task k. It calls handle for each report of the
-// worker. handle returns true if the report contains the result. If no report contains it, onceMore returns the reason.
+// onceMore makes a worker run r's seed once more, as part of task k. It calls handle for each of the worker's reports.
+// handle returns true if the report contains the result. If none does, onceMore returns the reason.
 func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
@@ -421,7 +421,7 @@ func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) 
 	return why
 }
 
-// shrink makes a worker shrink the first run of a group. If this fails, shrink also returns the reason.
+// shrink makes a worker shrink a group's first run. If this fails, shrink also returns the reason.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/features"
 )
 
-// plain is a lock that uses SET NX PX and DEL. It is as short as possible.
+// plain is a minimal lock that uses SET NX PX and DEL.
 type plain struct {
 	c     *Client
 	conn  net.Conn
@@ -32,7 +32,6 @@ type plain struct {
 	at    int // index of the server on which the lock stores its key
 }
 
-// constructor is the type of Config.New.
 type constructor = func(*Client) (Lock, error)
 
 // making returns a New function that never fails.
@@ -207,8 +206,8 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRuns checks that the run with a given seed does not depend on the order of the runs or on the
-// process that executes them.
+// TestEqualSeedsGiveEqualRuns checks that a seed's run does not depend on the order of the runs or on the process that
+// executes them.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	seeds := testkit.Size(2, 8, 40)
 	p := examine(t, Config{New: newPlain, Seeds: seeds})
@@ -235,7 +234,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// wrong is a lock that misbehaves in a chosen way during the second attempt of client-2.
+// wrong is a lock that misbehaves in a chosen way during client-2's second attempt.
 type wrong struct {
 	plain
 	do func(ctx context.Context) error
@@ -311,7 +310,7 @@ func (l *impatient) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALockThatPanicsUnderSomeFaults checks that if a lock panics in some runs, the other runs are judged as usual.
+// TestALockThatPanicsUnderSomeFaults checks that if a lock panics in some runs, the others are judged as usual.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{
 		New:   making(func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} }),
@@ -322,7 +321,7 @@ func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	}
 }
 
-// elsewhere is a lock that connects to servers other than those it was given.
+// elsewhere is a lock that connects to servers other than the ones it was given.
 type elsewhere struct {
 	plain
 	do func(*Client) error
@@ -403,8 +402,8 @@ func TestALeakIsReported(t *testing.T) {
 	}
 }
 
-// TestCallsAreCountedInEachTest checks that the calls of a test are counted from 0 again if -count repeats the test.
-// The calls in each subtest must be counted separately.
+// TestCallsAreCountedInEachTest checks that a test's calls are counted from 0 again if -count repeats the test. The
+// calls in each subtest must be counted separately.
 func TestCallsAreCountedInEachTest(t *testing.T) {
 	var again testing.T
 	for i, c := range []struct {
@@ -417,7 +416,7 @@ func TestCallsAreCountedInEachTest(t *testing.T) {
 	}
 }
 
-// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest checks that the test as a whole fails if the run without faults
+// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest checks that the whole test fails if the run without faults
 // fails, because plans cannot be drawn then.
 func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
@@ -432,8 +431,8 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 }
 
-// TestAClientWhoseLockCannotBeMadeGoesOn checks what happens if New returns an error. The current call to Lock must
-// fail with this error, and the next call to Lock must call New again. It must still be possible to judge the run.
+// TestAClientWhoseLockCannotBeMadeGoesOn checks what happens if New returns an error. The current Lock call must fail
+// with this error, and the next Lock call must call New again. It must still be possible to judge the run.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	// each client acquires the lock 3 times
 	for name, panics := range map[string]int{"never made": 0, "asked again": 3} {
@@ -486,7 +485,7 @@ type stranded struct {
 	dialed bool
 }
 
-// Lock panics if a dial does not end when it should. The panic fails the run.
+// Lock panics if a dial does not end when it should, which makes the run fail.
 func (l *stranded) Lock(ctx context.Context) error {
 	if l.c.Name != "probe" && !l.dialed { // the server is up again by the time the probe acquires the lock
 		l.dialed = true
@@ -509,8 +508,8 @@ func (l *stranded) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestDialsGiveUp checks that dialing a host that is down fails after DialTimeout or at the context's deadline, as with
-// the dialers of libraries.
+// TestDialsGiveUp checks that dialing a host that is down fails after DialTimeout or at the context's deadline, as it
+// does with libraries' dialers.
 func TestDialsGiveUp(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 2, Clients: 1, Cycles: 1, SkipTrial: true,
 		Laws: []checker.Law{checker.MutualExclusion},
@@ -521,7 +520,7 @@ func TestDialsGiveUp(t *testing.T) {
 	}
 }
 
-// closing is a lock that cannot be used after it was closed.
+// closing is a lock that cannot be used once it has been closed.
 type closing struct {
 	*plain
 	closed bool
@@ -539,15 +538,15 @@ func (l *closing) Close() error {
 	return l.plain.Close()
 }
 
-// TestAProbeThatAsksAgainHasALockOfItsOwn checks that the probe acquires the lock again if a fault strikes while it
-// holds the lock. For this it must get a new Lock from New, because it has closed the first one.
+// TestAProbeThatAsksAgainHasALockOfItsOwn checks that the probe acquires the lock again if a fault strikes while it is
+// holding the lock. To do so, it must get a new Lock from New, because it has closed the first one.
 func TestAProbeThatAsksAgainHasALockOfItsOwn(t *testing.T) {
 	const again = "the probe asks again"
 	for name, last := range map[string]int{"asks again": 1, "with a lock of its own": 9} {
 		t.Run(name, func(t *testing.T) {
 			made := 0
 			p := examine(t, Config{Servers: Redis(1).Replicated(1), Seeds: 1, SkipTrial: true, Cycles: 2,
-				// this message informs the replica of the probe's key
+				// this message tells the replica about the probe's key
 				Plan: []string{"delay message 13 of redis-1 -> redis-1-replica-1 by 1s"},
 				Laws: []checker.Law{checker.FaultTolerance},
 				New: func(c *Client) (Lock, error) {

@@ -25,10 +25,10 @@ func ofScript(script string) func(*locktest.Client) (locktest.Lock, error) {
 	}
 }
 
-// TestSemaphoresAreJudgedByTheirPermits checks that a sound semaphore keeps the laws of a lease, with two holders at
-// once. The test must report a script that allows one holder too many, one that never checks the number of holders, and
-// one that uses the clients' clocks. It must also report the sound semaphore if Config.Permits is one less than the
-// number of permits that the semaphore has.
+// TestSemaphoresAreJudgedByTheirPermits checks that a sound semaphore upholds the lease laws with two holders at once.
+// The test must report a script that allows one holder too many, one that never checks the number of holders, and one
+// that uses the clients' clocks. It must also report the sound semaphore if Config.Permits is one less than the
+// semaphore's actual number of permits.
 func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
 	twice := []checker.CauseKind{checker.GrantedTwice}
 	for _, test := range []struct {

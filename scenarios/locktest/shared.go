@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// common contains the object that the locks of one client share.
+// common contains the object that one client's locks share.
 type common struct {
 	turn   chan struct{} // contains one element while a lock uses the fields below
 	object any           // nil: not made yet
@@ -15,11 +15,11 @@ type common struct {
 
 func newCommon() *common { return &common{turn: make(chan struct{}, 1)} }
 
-// Shared returns the object that a client's locks have in common, such as a pool of connections, or the object from
-// which a program gets the locks of all its keys. New calls it when clients use several locks (Config.Locks). The first
-// call for a client creates the object by calling open, and later calls return the same object. If open returns an
-// error, Shared returns that error, and the next call tries again. If the object is an [io.Closer], it is closed at the
-// end of the run, at the same time as the locks. Like the locks, it must not be shared between clients.
+// Shared returns the object that a client's locks have in common, such as a connection pool, or the object from which a
+// program gets the locks for all its keys. New calls it when clients use several locks (Config.Locks). The first call
+// for a client creates the object by calling open, and later calls return the same object. If open returns an error,
+// Shared returns that error, and the next call tries again. If the object is an [io.Closer], it is closed at the end of
+// the run, at the same time as the locks. Like the locks, it must not be shared between clients.
 func Shared[T any](c *Client, open func() (T, error)) (T, error) {
 	s := c.shared
 	s.turn <- struct{}{}
@@ -42,7 +42,7 @@ func Shared[T any](c *Client, open func() (T, error)) (T, error) {
 	return object, nil
 }
 
-// sharedBy returns the object that the locks of a client share in this run.
+// sharedBy returns the object that a client's locks share in this run.
 func (h *host) sharedBy(client history.Process) *common {
 	if h.common[client] == nil {
 		h.common[client] = newCommon()

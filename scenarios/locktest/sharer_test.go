@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// These are the scripts of a read-write lock that counts its holders. If a holder calls Unlock after its lease has
-// ended, the count is reduced although another client is the holder.
+// Scripts for a read-write lock that counts its holders. If a holder calls Unlock after its lease has ended, the count
+// is reduced although another client is the holder.
 const (
 	takeCounted = `local mode = redis.call("hget", KEYS[1], "mode")
 if mode and (mode == "write" or ARGV[3] == "write") then return 0 end
@@ -33,7 +33,7 @@ type stated interface {
 	locktest.Expiring
 }
 
-// alternating is a read-write lock whose client alternates between reading and writing.
+// alternating is a read-write lock for a client that alternates between reading and writing.
 type alternating struct{ readWrite }
 
 func (l *alternating) Unlock(ctx context.Context) error {
@@ -53,7 +53,7 @@ func vary(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest
 	}
 }
 
-// TestReadWriteLocksAreJudgedByTheirHolds checks that a sound read-write lock keeps the laws of a lease while several
+// TestReadWriteLocksAreJudgedByTheirHolds checks that a sound read-write lock upholds the lease laws while several
 // readers hold it. The test must catch three faulty locks: one only counts its holders, one admits writers while
 // readers hold it, and one does not report that its holds are shared.
 func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
@@ -97,7 +97,7 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 }
 
 // TestSharedHoldsInTheTrial checks that the trial run accepts two simultaneous shared holds, although it does not
-// accept a shared hold at the same time as an exclusive one. A semaphore has no shared holds.
+// accept a shared hold at the same time as an exclusive one. A semaphore does not have shared holds.
 func TestSharedHoldsInTheTrial(t *testing.T) {
 	readers := vary(func(l readWrite) locktest.Lock {
 		l.read = true

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// showPassed logs the report and the timeline of a run without violations, if only this run's seed was requested. It
-// logs them in a subtest named after the seed, so go test prints them only with -v.
+// showPassed logs the report and timeline of a run without violations, if only that run's seed was requested. It logs
+// them in a subtest named after the seed, so go test prints them only with -v.
 func (p *parent) showPassed() {
 	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.EachFault {
 		return
@@ -33,7 +33,7 @@ func (p *parent) shown(r ran) (words string) {
 	return strings.TrimRight(words, "\n")
 }
 
-// show sends a description of the run with the given seed to the parent process.
+// show sends the parent process a description of the run with the given seed.
 func (w *worker) show(seed uint64) {
 	text, err := w.describe(seed)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// lookEvery is the real time between two checks of a run's goroutines.
+// lookEvery is the real time between checks of a run's goroutines.
 const lookEvery = 100 * time.Millisecond
 
-// watchMutexes watches for goroutines that stop virtual time because they wait for a mutex. Soon after such a wait
-// begins, the process ends with a dump of its goroutines. With versions of Go in which a mutex does not stop virtual
-// time, watchMutexes does nothing.
+// watchMutexes watches for goroutines that stop virtual time because they are waiting for a mutex. Soon after such a
+// wait begins, the process ends with a goroutine dump. In Go versions in which a mutex does not stop virtual time,
+// watchMutexes does nothing.
 func watchMutexes() {
 	if !bubble.MutexesPass() {
 		go endAtStandstill()
 	}
 }
 
-// endAtStandstill ends the process when two consecutive dumps of its goroutines show the same standstill.
+// endAtStandstill ends the process when two consecutive goroutine dumps show the same standstill.
 func endAtStandstill() {
 	text := make([]byte, 1<<20)
 	for before := ""; ; {

@@ -13,8 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// prefixed is a lock whose release deletes the key even if the key's value is only a prefix of the client's owner
-// value.
+// prefixed is a lock whose release deletes the key even if its value is only a prefix of the client's owner value.
 type prefixed struct{ plain }
 
 const deleteByPrefix = `local v = redis.call("get", KEYS[1])
@@ -25,7 +24,7 @@ func (l *prefixed) Unlock(ctx context.Context) error {
 	return err
 }
 
-// renamed changes the names of clients so that one name is a prefix of another.
+// renamed changes clients' names so that one name is a prefix of another.
 func renamed(c *Client) *Client {
 	w := *c
 	w.Name = map[string]string{"client-1": "w-1.1", "client-2": "w-1"}[c.Name]
@@ -51,8 +50,8 @@ func (l *seizing) Lock(ctx context.Context) error {
 	return err
 }
 
-// tidy is a lock that, after each failed attempt, deletes the key that the attempt may have left behind. However, it
-// uses the same owner value for its next attempt.
+// tidy is a lock that deletes the key that a failed attempt may have left behind, but uses the same owner value for its
+// next attempt.
 type tidy struct{ plain }
 
 func (l *tidy) Lock(ctx context.Context) error {
@@ -69,7 +68,7 @@ func (l *tidy) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// limited is a lock that releases itself two seconds after it was acquired, even if the work is not finished.
+// limited is a lock that releases itself two seconds after being acquired, even if the work is not finished.
 type limited struct {
 	plain
 	limit plain // lock with the connection of the timer
@@ -89,7 +88,7 @@ func (l *limited) Close() error {
 	return l.plain.Close()
 }
 
-// patient is a lock whose clients wait indefinitely for the message that the holder sends when it releases the lock.
+// patient is a lock whose clients wait indefinitely for the message that the holder sends on release.
 type patient struct{ plain }
 
 func (l *patient) Lock(ctx context.Context) error {
@@ -126,8 +125,8 @@ func (l *patient) Unlock(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// TestStoriesOfForeignLocks: if a lock's code is unknown, the explanation says what its requests show. It does not
-// suggest a remedy that, as the requests show, is already in place.
+// TestStoriesOfForeignLocks checks the explanations for locks whose code is unknown. They must say what the requests
+// show. They must not suggest a remedy that, judging by the requests, is already in place.
 func TestStoriesOfForeignLocks(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

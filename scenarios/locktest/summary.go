@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// failure is one entry in the list of failures of the lock.
+// failure is an entry in the list of the lock's failures.
 type failure struct {
 	seed  uint64
 	fault string // with Config.EachFault: the fault of the first run
@@ -26,7 +26,7 @@ type failure struct {
 	text  func() string // called when the failure is reported, since shrinking takes a while
 }
 
-// failures returns the distinct kinds of failures of the lock, sorted by rank.
+// failures returns the lock's distinct kinds of failures, sorted by rank.
 func (p *parent) failures() (all []failure) {
 	for _, r := range p.runs {
 		if r.Failure == "" || r.Ignored {
@@ -82,7 +82,7 @@ func areAlike(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// laws counts the outcomes of each law.
+// laws counts each law's outcomes.
 func (p *parent) laws() campaign.Laws {
 	all := campaign.NewLaws(checker.Laws)
 	for _, r := range p.runs {
@@ -102,15 +102,14 @@ func (p *parent) laws() campaign.Laws {
 }
 
 // listedLaws returns the laws that the summary lists. It includes fairness only if fairness was judged, since most
-// locks promise no order.
+// locks do not promise any order.
 func (p *parent) listedLaws() campaign.Laws {
 	return slices.DeleteFunc(p.laws(), func(l campaign.Law) bool {
 		return l.Law == checker.Fairness && l.Exercised() == 0
 	})
 }
 
-// open returns a sentence for each law that no run decided. The sentence gives the reason why the first run did not
-// decide it.
+// open returns a sentence for each law that no run decided. The sentence says why the first run left it undecided.
 func (p *parent) open() (sentences []string) {
 	for _, l := range p.listedLaws() {
 		i := slices.IndexFunc(p.runs, func(r ran) bool { return r.Open[l.Law] != "" })
@@ -123,8 +122,8 @@ func (p *parent) open() (sentences []string) {
 	return sentences
 }
 
-// unrenewed returns a sentence about the runs in which the work outlived a lease that no request had renewed, if mutual
-// exclusion is not promised. It returns "" if there were none.
+// unrenewed returns a sentence that says in how many runs the work outlived a lease that no request had renewed. These
+// runs are counted only if mutual exclusion is not promised. It returns "" if there are none.
 func (p *parent) unrenewed() string {
 	n := 0
 	for _, r := range p.runs {
@@ -140,8 +139,7 @@ func (p *parent) unrenewed() string {
 		"let the lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))
 }
 
-// ignored returns the number of runs that could not be judged because of a function that Config.IgnoredGoroutines
-// lists.
+// ignored returns the number of runs that could not be judged because of a function in Config.IgnoredGoroutines.
 func (p *parent) ignored() (n int) {
 	for _, r := range p.runs {
 		if r.Ignored {
@@ -151,7 +149,7 @@ func (p *parent) ignored() (n int) {
 	return n
 }
 
-// summary lists the outcomes of each law, in the format of fencepost explore, and the failures.
+// summary lists each law's outcomes, in the format of fencepost explore, and the failures.
 func (p *parent) summary() string {
 	failures := p.failures()
 	size := text.Count(len(p.runs), "run")
@@ -214,10 +212,10 @@ func (p *parent) closest() document.Facts {
 	return facts
 }
 
-// confidence returns a sentence with an upper bound on the rate of violations, given that these runs showed none. The
-// bound applies to the promised laws that were exercised and never violated. Runs whose plans depend on other runs do
-// not count. confidence returns "" if there is no such law, if there were too few runs for a bound, or if the faults
-// were not random.
+// confidence returns a sentence with an upper bound on the violation rate, given that these runs showed no violation.
+// The bound applies to the promised laws that were exercised and never violated. Runs whose plans were chosen on the
+// basis of other runs do not count. confidence returns "" if there is no such law, if there were too few runs for a
+// bound, or if the faults were not random.
 func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string
@@ -258,7 +256,7 @@ func (p *parent) unsimulated() map[string]int {
 	return all
 }
 
-// situations counts the runs in which each situation of a lock occurred. Package features defines the situations.
+// situations counts the runs in which each lock situation occurred. Package features defines the situations.
 func (p *parent) situations() map[string]int {
 	all := map[string]int{}
 	for _, r := range p.runs {
@@ -269,7 +267,7 @@ func (p *parent) situations() map[string]int {
 	return all
 }
 
-// tried returns a sentence about how many of the possible situations of a lock occurred in the runs.
+// tried returns a sentence that says how many of a lock's possible situations occurred in the runs.
 func (p *parent) tried() string {
 	all, once := p.situations(), 0
 	for _, n := range all {
@@ -282,8 +280,8 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided counts the runs in which every law was decided. n is the number of all these runs, and free is the number of
-// those whose plans did not depend on other runs.
+// decided counts the runs in which every law was decided. n is their number. free is the number of those whose plans
+// did not depend on other runs.
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {
@@ -296,7 +294,6 @@ func (p *parent) decided() (n, free int) {
 	return n, free
 }
 
-// index returns a table of the failures.
 func index(failures []failure) document.Table {
 	t := document.Table{Columns: []document.Column{{Words: true}}}
 	for i, f := range failures {
@@ -315,7 +312,7 @@ func index(failures []failure) document.Table {
 	return t
 }
 
-// width is the width of a report in the output of a test, in columns. It takes go test's indentation into account.
+// width is the width of a report in test output, in columns. It takes go test's indentation into account.
 const width = 100
 
 // written calls write and returns the text that it has written, at most width columns wide.

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// inObject is a lock with the mistake of https://github.com/redis/redis-py/issues/416: it stores the owner value in the
-// object that the tasks share. It has no ForTask method.
+// inObject is a lock with the mistake described in https://github.com/redis/redis-py/issues/416: it stores the owner
+// value in the object that the tasks share. It does not have a ForTask method.
 type inObject struct {
 	locker *locker
 	owner  string
@@ -40,8 +40,8 @@ func (o *inObject) Unlock(context.Context) error {
 	return o.locker.giveBack(owner)
 }
 
-// byClient is a lock that a client may acquire again while it holds it. Therefore, one task mistakes another task's
-// hold for its own.
+// byClient is a lock that a client may acquire again while it is holding it. Therefore, one task mistakes another
+// task's hold for its own.
 type byClient struct{ locker *locker }
 
 func newByClient(c *locktest.Client) (locktest.Lock, error) {
@@ -68,7 +68,7 @@ return 1`
 
 func (b byClient) Unlock(context.Context) error { return b.locker.giveBack(b.locker.client.Name) }
 
-// piped is a lock that sends the requests of all tasks on one goroutine.
+// piped is a lock that sends all tasks' requests on one goroutine.
 type piped struct {
 	*inObject
 	requests chan func()
@@ -100,7 +100,7 @@ func (p *piped) Close() error {
 	return p.locker.Close()
 }
 
-// handless is a lock whose ForTask returns no Lock for the second task.
+// handless is a lock with a ForTask method that does not return a Lock for the second task.
 type handless struct{ *inObject }
 
 func (h handless) ForTask(n int) locktest.Lock {
@@ -110,10 +110,10 @@ func (h handless) ForTask(n int) locktest.Lock {
 	return h.inObject
 }
 
-// TestTasksShareTheLockObjectOfTheirClient runs three kinds of locks. A lock with an owner value for each acquisition
-// violates no law for leases, under all groups of faults that leases survive. If the owner value is in the shared
-// object, the next task overwrites it, and the first task then deletes the key of the second. A lock that compares only
-// client names lets two tasks of a client hold the lock at the same time.
+// TestTasksShareTheLockObjectOfTheirClient runs three kinds of locks. If a lock has an owner value for each
+// acquisition, it does not violate any lease law, under all fault groups that leases survive. If the owner value is in
+// the shared object, the next task overwrites it, and the first task then deletes the second task's key. If a lock
+// compares only client names, two of a client's tasks can hold it at the same time.
 func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 	removed := checker.Cause{Kind: checker.RemovedByNonOwner}
 	overwritten := checker.Cause{Kind: checker.RemovedByNonOwner, Detail: checker.Overwritten}
@@ -155,7 +155,7 @@ func TestTasksShareTheLockObjectOfTheirClient(t *testing.T) {
 }
 
 // TestALockThatCannotBeSharedIsAFailure checks that a run fails and is not judged if a request cannot be attributed to
-// a task, or if ForTask returns no Lock for a task.
+// a task, or if ForTask does not return a Lock for a task.
 func TestALockThatCannotBeSharedIsAFailure(t *testing.T) {
 	for _, test := range []struct {
 		name, want string

@@ -19,30 +19,30 @@ import (
 
 // RunTrial performs only the trial run, which has no faults. It reports a test error for each problem that this run
 // shows. Three clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the
-// servers' records and by the results of calls. It checks the following:
+// servers' records and the results of calls. It checks the following:
 //
 //   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. It may
-//     send any number of requests meanwhile.
+//     send any number of requests in the meantime.
 //   - While another client has the lock, Lock waits for at least a second, or an eighth of the TTL if that is shorter.
-//     After that it may give up with an error, and is called again. If it returns nil and the lock is shared ([Sharer])
-//     for both clients, both call Unlock, and the trial ends. To get the whole trial, let New return exclusive locks
-//     for clients whose names begin with "worker".
+//     After that it may give up with an error, and is called again. If it returns nil and both clients share the lock
+//     ([Sharer]), both call Unlock, and the trial ends. To get the whole trial, let New return exclusive locks for
+//     clients whose names begin with "worker".
 //   - A Lock whose context is canceled while another client has the lock does not return nil.
-//   - Unlock returns nil and frees the lock. On each server where the holder has a key of the lock, some key of the
-//     lock must change before that key expires: it is deleted, or overwritten with the value that means "free".
-//     If the next client acquires the lock before the key expires, the lock was released in some other way, which is
-//     accepted. For Kubernetes this is not checked: by default its elections let the lease run out.
+//   - Unlock returns nil and frees the lock. On each server where the holder has one of the lock's keys, some key of
+//     the lock must change before that key expires: it must be deleted, or overwritten with the value that means
+//     "free". If the next client acquires the lock before the key expires, the lock was released in some other way,
+//     which is accepted. This is not checked for Kubernetes, whose elections let the lease run out by default.
 //   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
 //     [LossNotifier] must have closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the
-//     third client acquires the lock. The late Unlock of the second client may return anything, but it must not touch
-//     the key of the third client if Config.Laws include ownership. If the key is extended instead, the second client
-//     keeps the lock until it calls Unlock.
+//     third client acquires the lock. The second client's late Unlock may return anything, but it must not touch the
+//     third client's key if Config.Laws include ownership. If the key is extended instead, the second client keeps the
+//     lock until it calls Unlock.
 //   - No client deletes its last key before it calls Unlock, if another client then gets the lock, or if Unlock then
 //     fails.
-//   - The lock uses the keys and the TTL that Config specifies. No client sets one of these keys while it waits.
-//   - No goroutine of the lock is still running after all locks have been closed.
+//   - The lock uses the keys and the TTL that Config specifies. No client sets one of these keys while it is waiting.
+//   - None of the lock's goroutines are still running after all locks have been closed.
 //
-// Run and Explore perform the trial run before their first seed, and perform no other run if it fails.
+// Run and Explore perform the trial run before their first seed, and stop there if it fails.
 func RunTrial(t *testing.T, c Config) {
 	t.Helper()
 	p, seeds := begin(t, c)
@@ -56,8 +56,8 @@ func RunTrial(t *testing.T, c Config) {
 	p.reportProblems()
 }
 
-// workers are the clients of the trial. Their names share a prefix, so a lock that compares only the beginning of an
-// owner value mistakes one client for another.
+// workers are the trial's clients. Their names share a prefix, so a lock that compares only the beginning of an owner
+// value mistakes one client for another.
 var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
 // trial is the fault-free trial run (see RunTrial).
@@ -83,7 +83,7 @@ type freed struct {
 	by  *held
 }
 
-// hand is a client of the trial, with its lock and the periods in which it held the lock.
+// hand is one of the trial's clients, with its lock and the periods in which it held the lock.
 type hand struct {
 	*bubble.Guest
 	name    sim.ProcessID
@@ -93,7 +93,7 @@ type hand struct {
 	held    []*held
 }
 
-// held is a period in which a client had the lock, from the return of Lock to the call to Unlock.
+// held is a period during which a client had the lock, from Lock's return to the call to Unlock.
 type held struct {
 	from, to sim.Time // to is Never until Unlock is called
 	until    sim.Time // the end of the lease that an Expiring lock stated at time from; 0: not stated
@@ -111,7 +111,7 @@ func (h *hand) had(at sim.Time) bool {
 	return slices.ContainsFunc(h.held, func(x *held) bool { return x.from <= at && at < x.to })
 }
 
-// try performs the trial run and reports the problems that it found. If one problem explains others, it comes first.
+// try performs the trial run and reports the problems it found. If one problem explains others, it comes first.
 func (w *worker) try() {
 	s := *w.scenario
 	t := &trial{worker: w, ttl: s.Clients[0].Lock.TTL, key: s.Clients[0].Lock.Key}
@@ -147,7 +147,7 @@ func (w *worker) try() {
 	}
 }
 
-// Prepare makes the trial receive the servers' records of keys during the run.
+// Prepare makes the trial receive the servers' key records during the run.
 func (t *trial) Prepare(o *sim.Options) {
 	t.host.Prepare(o)
 	o.Keep = func(e *history.Event) bool {
@@ -169,8 +169,7 @@ func (t *trial) Begin(world *sim.World, servers []sim.ProcessID) {
 // now returns the current virtual time, measured from the start of the run.
 func (t *trial) now() sim.Time { return history.Of(time.Since(t.began)) }
 
-// Client makes the task of the last client run the script. The tasks of the other clients only wait until the script
-// has ended.
+// Client makes the last client's task run the script. The other clients' tasks only wait until the script has ended.
 func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	return func(env sim.Env) {
 		i := slices.Index(workers[:], c.ID)
@@ -207,7 +206,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok {
 		return
 	}
-	// By now the second client's lease has been extended or has ended.
+	// By now the second client's lease has either been extended or ended.
 	waits, came := t.await(third, waits, t.ttl+t.ttl/2)
 	switch {
 	case came == gaveUp:
@@ -236,16 +235,16 @@ func (t *trial) script(ctx context.Context) {
 	}
 }
 
-// trialPatience is the maximum duration of a call that need not wait for another client.
+// trialPatience is the maximum duration of a call that does not have to wait for another client.
 const trialPatience = 20 * time.Second
 
-// patience is how long Lock may take after the lock has become free, if it had to wait.
+// patience is how long Lock may take once the lock has become free, if it had to wait.
 func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 
-// minWait returns the minimum time for which Lock must wait while another client has the lock.
+// minWait returns how long Lock must wait at the least while another client has the lock.
 func (t *trial) minWait() time.Duration { return min(time.Second, t.ttl/8) }
 
-// calling is a call to a method of a Lock, in its own goroutine.
+// calling is a call to one of a Lock's methods, in its own goroutine.
 type calling struct {
 	what   string
 	asked  time.Time
@@ -286,7 +285,7 @@ func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *c
 	return c
 }
 
-// locks starts calling Lock for a client.
+// locks starts a call to Lock for a client.
 func (t *trial) locks(h *hand) *calling {
 	return t.call(h, "Lock", func(ctx context.Context) error {
 		if h.lock == nil {
@@ -333,7 +332,7 @@ const (
 )
 
 // await waits until Lock returns nil, until Lock returns an error too early, or until patience has passed. If Lock
-// returns an error after it has waited long enough, await calls Lock again. It returns the latest call and its state.
+// waits long enough before returning an error, await calls it again. It returns the latest call and its state.
 func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
 		switch {
@@ -347,8 +346,8 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits until Lock returns nil, and reports whether the client has the lock. The lock is free, so it is a problem
-// if Lock gives up or does not return within the given time.
+// have waits until Lock returns nil, and reports whether the client has the lock. Since the lock is free, it is a
+// problem if Lock gives up or does not return in time.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)
@@ -407,7 +406,7 @@ func (t *trial) impatient(c *calling, holder *hand) {
 }
 
 // obeys cancels the context of a call to Lock while another client has the lock, and checks that Lock does not return
-// nil. Lock may continue to wait.
+// nil. Lock may go on waiting.
 func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	c.cancel()
 	if !c.returnsWithin(t.minWait()) || c.err != nil || t.hasExpired(holder) {
@@ -418,7 +417,7 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	return false
 }
 
-// gives calls Unlock for a client that has the lock, and checks the result of the call.
+// gives calls Unlock for a client that has the lock, and checks the result.
 func (t *trial) gives(h *hand) bool {
 	over := t.hasExpired(h)
 	switch c := t.unlocks(h); {
@@ -442,7 +441,7 @@ func (t *trial) late(h *hand) {
 	}
 }
 
-// tells checks that a LossNotifier has closed Lost within half a TTL after its key expired.
+// tells checks that a LossNotifier closed Lost no later than half a TTL after its key expired.
 func (t *trial) tells(h *hand) {
 	_, loses := h.lock.(LossNotifier)
 	keys, ended := t.expired(h)
@@ -489,7 +488,7 @@ func outcome(c *calling, patience time.Duration) string {
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// missing describes something that the Config requires and the lock does not provide. It returns "" if nothing is
+// missing describes something that the Config requires but the lock does not provide. It returns "" if nothing is
 // missing.
 func (t *trial) missing() string {
 	first := t.hand[0]

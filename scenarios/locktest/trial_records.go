@@ -22,7 +22,7 @@ func (t *trial) recorded() []history.Event {
 	})
 }
 
-// place identifies a key on a server. All members of a cluster count as the same server.
+// place identifies a key on a server. All members of a cluster are treated as one server.
 func (t *trial) place(e *history.Event) string {
 	if t.together {
 		return strings.Join([]string{"", string(e.Lock), e.Member}, "\x00")
@@ -47,11 +47,11 @@ func (t *trial) standing(a history.Attempt, events []history.Event) (keys []hist
 	return keys
 }
 
-// stands reports whether a client still has a key of the lock on some server.
+// stands reports whether a client still has one of the lock's keys on any server.
 func (t *trial) stands(h *hand) bool { return len(t.standing(h.attempt, t.recorded())) > 0 }
 
-// expired returns the names of the keys whose expiry ended a client's lease, and the time of the last expiry. It
-// returns no keys if the lease has not ended, or has ended in another way.
+// expired returns the names of the keys whose expiry ended a client's lease, and the time of the last expiry. It does
+// not return any keys if the lease has not ended, or has ended in another way.
 func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	if t.stands(h) {
 		return nil, 0
@@ -70,13 +70,13 @@ func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	return keys, ended
 }
 
-// hasExpired reports whether a client's lease has expired.
 func (t *trial) hasExpired(h *hand) bool {
 	keys, _ := t.expired(h)
 	return len(keys) > 0
 }
 
-// robbed reports whether another client deleted a key of client h, and nothing was recorded about h's keys after that.
+// robbed reports whether another client deleted one of client h's keys, and nothing was recorded about h's keys after
+// that.
 func (t *trial) robbed(h *hand) (robbed bool) {
 	for _, e := range t.recorded() {
 		if e.Of == h.attempt {
@@ -100,8 +100,7 @@ func (t *trial) renewals(h *hand) string {
 	return "after a renewal"
 }
 
-// records returns the problems that are visible in the servers' records. If one problem explains others, it comes
-// first.
+// records returns the problems that are visible in the servers' records. A problem that explains others comes first.
 func (t *trial) records() (problems []string) {
 	events := t.recorded()
 	if len(events) == 0 {
@@ -118,7 +117,7 @@ func (t *trial) records() (problems []string) {
 	return problems
 }
 
-// unseen describes the problem that no server has recorded a key of the lock.
+// unseen describes the problem that no server has recorded any of the lock's keys.
 func (t *trial) unseen() string {
 	var others []string
 	for i := range t.seen {
@@ -153,7 +152,7 @@ func (t *trial) keyInUse(events []history.Event) string {
 // givenAway returns a description of the problem if a client deleted the last of its own keys before it called Unlock.
 // For example, releasing an inner hold may do this. givenAway returns "" if no client did so, or if the deletion had no
 // effect: no other client got the lock, and Unlock did not fail. Some locks set a key only when they are released, such
-// as a list with a token, so it is normal that their holder has no key.
+// as a list with a token, so it is normal for their holder to have no key.
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -177,9 +176,9 @@ func (t *trial) givenAway(events []history.Event) string {
 const onlyInUnlock = "delete it only in Unlock. " +
 	"If a function that runs under the lock acquires it again, count the holds"
 
-// deletedItself returns the last key of an attempt, and the time of its deletion, if the attempt itself deleted that
-// key in the given period. It returns "" if the attempt has a key at the end of the period, or if its last key was
-// removed in another way.
+// deletedItself returns an attempt's last key, and the time of its deletion, if the attempt itself deleted that key in
+// the given period. It returns "" if the attempt has a key at the end of the period, or if its last key was removed in
+// another way.
 func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, to sim.Time) (key string, at sim.Time) {
 	if n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time >= to }); n >= 0 {
 		events = events[:n]
@@ -198,7 +197,7 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client that got the lock during period x, in which client h had it. It ignores the part of x
+// gotMeanwhile returns a client that got the lock during period x, while client h had it. It ignores the part of x
 // before the given time. It returns nil if there is no such client.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
@@ -244,9 +243,9 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 }
 
 // signalKey looks for a key in Config.Keys that is only a signal: Unlock sets it to wake a waiting client. Such a key
-// does not belong to the lock: no client has it when its Lock returns, and the first client, which did not have to
-// wait, did not delete it while acquiring the lock. signalKey returns a description of this problem, or "" if there is
-// no such key.
+// is not a key of the lock: no client has it when its Lock returns, and the first client, which did not have to wait,
+// did not delete it while acquiring the lock. signalKey returns a description of this problem, or "" if there is no
+// such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -279,8 +278,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL returns a description of the problem if none of the first client's keys has the TTL of the Config. It
-// returns "" if one of the keys has that TTL, or if the lock reports an end of its validity that matches the TTL.
+// otherTTL returns a description of the problem if none of the first client's keys has the Config's TTL. It returns ""
+// if one of the keys has that TTL, or if the lock reports a validity period that matches the TTL.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -314,7 +313,7 @@ func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
 	}
-	keys := map[string]history.Attempt{} // owner of the key at each place
+	keys := map[string]history.Attempt{} // the key's owner at each place
 	for i := range events {
 		e := &events[i]
 		was := keys[t.place(e)]
@@ -349,8 +348,8 @@ func (t *trial) gaveBack(e *history.Event) bool {
 	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
 }
 
-// leased reports whether the lease of an attempt is still valid at a given time. The lease lasts for the TTL, or for
-// the validity period that the lock reported, if that ends later.
+// leased reports whether an attempt's lease is still valid at the given time. The lease lasts for the TTL, or for the
+// validity period that the lock reported, whichever ends later.
 func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	h := t.handOf(a)
 	return h != nil && slices.ContainsFunc(h.held, func(x *held) bool {
@@ -358,8 +357,8 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	})
 }
 
-// compareOwn suggests how a client can make sure that a key is its own before it deletes or extends the key. e is the
-// event in which a client deleted or extended another client's key. do is the verb that describes this event.
+// compareOwn suggests how a client can make sure that a key is its own before it deletes or extends it. e is the event
+// in which a client deleted or extended another client's key. do is the verb that describes this event.
 func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do string) string {
 	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
@@ -379,7 +378,7 @@ func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do
 // owner returns the name of the client that made an attempt.
 func owner(a history.Attempt) string { name, _, _ := strings.Cut(string(a), "/"); return name }
 
-// value returns the value that an attempt set a key to.
+// value returns the value to which an attempt set a key.
 func value(events []history.Event, key history.Lock, of history.Attempt) string {
 	for i := range events {
 		if e := &events[i]; e.F == history.KeySet && e.Lock == key && e.Of == of {
@@ -466,7 +465,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 	return cmp.Or(prolonged, "and it has not been changed since")
 }
 
-// countUntil returns the number of events up to and including a given time. The events are in chronological order.
+// countUntil returns the number of events up to and including the given time. The events are in chronological order.
 func countUntil(events []history.Event, at sim.Time) int {
 	n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time > at })
 	if n < 0 {

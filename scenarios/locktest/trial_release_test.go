@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestTheTrialRunSeesWhatUnlockDoes checks that the trial run reports an Unlock that returns nil but changes nothing.
-// It must not report a lock that is released in an unusual way, or that other clients do not acquire for another
-// reason.
+// TestTheTrialRunSeesWhatUnlockDoes checks that the trial run reports an Unlock that returns nil but does not change
+// anything. It must not report a lock that is released in an unusual way, or that other clients do not acquire for
+// another reason.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
@@ -121,7 +121,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 }
 
 // TestTheTrialRunSeesAKeyThatItsHolderDeletes checks that the trial run reports a client that deletes its own key
-// before it calls Unlock and so gives up the lock. It must do so for every kind of lock, and must not mistake the key
+// before it calls Unlock, and so gives up the lock. It must do so for every kind of lock, and must not mistake the key
 // for a queue's key.
 func TestTheTrialRunSeesAKeyThatItsHolderDeletes(t *testing.T) {
 	inner := func(outer, unlock func(context.Context, *trying) error) func(context.Context, *trying) error {
@@ -179,8 +179,8 @@ func strictly(ctx context.Context, l *trying) error {
 	return err
 }
 
-// TestTheTrialRunSeesALossThatNobodyIsToldOf checks that the trial run reports a LossNotifier that does not report the
-// loss of its lock after the key has expired.
+// TestTheTrialRunSeesALossThatNobodyIsToldOf checks that the trial run reports a LossNotifier that does not report that
+// its lock was lost after the key expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second
 	told := func(after time.Duration) constructor {
@@ -211,12 +211,12 @@ type saying struct{ announcing }
 
 func (l saying) ValidUntil() time.Time { return l.l.until }
 
-// losable is a LossNotifier that never reports the loss of its lock.
+// losable is a LossNotifier that never reports that its lock was lost.
 type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both returns a constructor for locks like those of the given constructor, but with a different Unlock.
+// both returns a constructor for locks like the given constructor's, but with a different Unlock.
 func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
 	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock
@@ -224,7 +224,7 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// unreleased returns a constructor for locks like those of the given constructor, but whose Unlock does nothing and
+// unreleased returns a constructor for locks like the given constructor's, but with an Unlock that does nothing and
 // returns nil.
 func unreleased(lock constructor) constructor { return both(lock, nop) }
 
@@ -250,14 +250,15 @@ func granting(script string) func(context.Context, *trying) error {
 	}
 }
 
-// takeFree acquires a lock whose key has the value "free" or does not exist, and setFree releases it by writing "free".
+// takeFree acquires a lock if its key has the value "free" or does not exist, and setFree releases it by writing
+// "free".
 var takeFree = granting(`local v = redis.call("get",KEYS[1]) if v == false or v == "free" then
 	redis.call("set",KEYS[1],ARGV[1],"PX",ARGV[2]) return 1 end return 0`)
 
 const setFree = `if redis.call("get",KEYS[1]) == ARGV[1] then redis.call("set",KEYS[1],"free") return 1 end return 0`
 
-// takeHash acquires a lock by setting two fields of a hash: one names the owner, and the other says only that there is
-// a writer. giveHash removes the owner's field, and deletes the hash if only the other field is left.
+// takeHash acquires a lock by setting two hash fields: one names the owner, and the other says only that there is a
+// writer. giveHash removes the owner's field, and deletes the hash if only the other field is left.
 var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end redis.call("hset",KEYS[1],"mode","w")
 	redis.call("hset",KEYS[1],ARGV[1],"1") redis.call("pexpire",KEYS[1],ARGV[2]) return 1`)
 
@@ -280,7 +281,7 @@ func briefly(lock func(context.Context, *trying) error) func(context.Context, *t
 	}
 }
 
-// setnx acquires a lock whose key does not expire.
+// setnx acquires a lock with a key that does not expire.
 func setnx(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		if said, err := l.do(ctx, "SETNX", l.c.Key, l.c.Name); err == nil && said == ":1" {
@@ -321,7 +322,7 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing returns a constructor for locks whose clients first wait for each other within the process, and only then
+// sharing returns a constructor for locks. Their clients first wait for each other within the process, and only then
 // send requests to a server.
 func sharing(lock constructor) constructor {
 	var inside chan struct{}
@@ -358,8 +359,8 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 
 func (l *inProcess) Close() error { return l.of.(io.Closer).Close() }
 
-// handing returns a constructor for locks that the clients of a process hand over to each other. The key stays on the
-// server as long as one of them is waiting.
+// handing returns a constructor for locks that a process's clients hand over to each other. The key stays on the server
+// as long as one of them is waiting.
 func handing() constructor {
 	var waiting atomic.Int32
 	kept := false
@@ -394,8 +395,8 @@ func (l *handed) Lock(ctx context.Context) error {
 	return l.inProcess.Lock(ctx)
 }
 
-// deafWaiter returns a constructor for locks whose waiting clients do not poll: they retry only when a successful
-// Unlock wakes them.
+// deafWaiter returns a constructor for locks that do not poll: waiting clients retry only when a successful Unlock
+// wakes them.
 func deafWaiter() constructor {
 	var free chan struct{}
 	return func(c *Client) (Lock, error) {
@@ -436,7 +437,7 @@ func queueing(join, suffix string) constructor {
 	}, nil)
 }
 
-// signaling makes locks whose Unlock wakes a waiting client by adding an element to a list.
+// signaling makes locks with an Unlock that wakes a waiting client by adding an element to a list.
 var signaling = made(func(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; l.do(ctx, "BLPOP", l.c.Key+":signal", "1") {
 		if said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", "8000"); err == nil && said == "+OK" {

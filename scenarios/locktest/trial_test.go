@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// trying is a plain lock whose Lock, Unlock or both can be replaced.
+// trying is a plain lock with Lock and Unlock methods that can be replaced.
 type trying struct {
 	plain
 	lock, unlock func(ctx context.Context, l *trying) error
@@ -53,8 +53,8 @@ func once(ctx context.Context, l *trying) error {
 const beginning = `if string.sub(redis.call("get",KEYS[1]) or "",1,string.len(ARGV[1])) == ARGV[1] then
 	return redis.call("del",KEYS[1]) else return 0 end`
 
-// own returns a constructor for locks whose owner value is the client's name in all attempts. release is the script
-// that releases the lock.
+// own returns a constructor for locks that use the client's name as the owner value in all attempts. release is the
+// script that releases the lock.
 func own(release string) constructor {
 	return func(c *Client) (Lock, error) {
 		return &trying{plain: plain{c: c, ttl: 8 * time.Second},
@@ -106,8 +106,8 @@ func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
 	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
 
-// TestTheTrialRun checks that the first line of the trial's report names the problem of a faulty lock, and that there
-// is no report for a sound lock.
+// TestTheTrialRun checks that the first line of the trial's report names a faulty lock's problem, and that there is no
+// report for a sound lock.
 func TestTheTrialRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		Config
@@ -218,7 +218,7 @@ func onlyOne() constructor {
 
 func newLeaking(c *Client) (Lock, error) { return &leaking{plain{c: c, ttl: 8 * time.Second}}, nil }
 
-// deleted is the trial's report of an Unlock that deletes another client's key.
+// deleted is what the trial reports when Unlock deletes another client's key.
 const deleted = `worker-1 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
 	"value and "
 
@@ -254,7 +254,7 @@ func spinning(context.Context, *trying) error {
 	return nil
 }
 
-// givingUp returns a constructor for locks whose Lock returns an error after the given time.
+// givingUp returns a constructor for locks with a Lock method that returns an error after the given time.
 func givingUp(after time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		ctx, cancel := context.WithTimeout(ctx, after)
@@ -291,13 +291,13 @@ func sayingNil(ctx context.Context, l *trying) error {
 // deaf is a Lock that ignores its context.
 func deaf(_ context.Context, l *trying) error { return acquire(l.c.Context(), l, 100*time.Millisecond) }
 
-// lasting returns a constructor for locks whose key has the given TTL.
+// lasting returns a constructor for locks with a key that has the given TTL.
 func lasting(ttl time.Duration) constructor {
 	return making(func(c *Client) Lock { return &plain{c: c, ttl: ttl} })
 }
 
-// outliving makes a lock whose holder relies on it for eight seconds. The key expires much later, unless it is deleted.
-// A lock in a sorted set whose scores are the ends of leases behaves like this.
+// outliving makes a lock that its holder relies on for eight seconds. The key expires much later, unless it is deleted.
+// A lock in a sorted set with lease end times as the scores behaves like this.
 func outliving(c *Client) (Lock, error) {
 	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
 		err := l.plain.Lock(ctx)
@@ -309,7 +309,7 @@ func outliving(c *Client) (Lock, error) {
 // TestRunTrialIsATestOfItsOwn checks that RunTrial passes for a sound lock.
 func TestRunTrialIsATestOfItsOwn(t *testing.T) { RunTrial(t, Config{New: newPlain}) }
 
-// TestARunWithoutFaults checks that a plan that is empty but not nil stands for a run without faults.
+// TestARunWithoutFaults checks that a plan that is empty but not nil means a run without faults.
 func TestARunWithoutFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: newPlain, Plan: []string{}, Seeds: 4,
 		Laws: checker.Laws})
@@ -381,7 +381,7 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	}
 }
 
-// TestFindingsAreListedByRank checks the order of findings: failures of the lock's code come first, then changes to
+// TestFindingsAreListedByRank checks the order of findings: failures in the lock's code come first, then changes to
 // another client's keys, then violations of the other laws, and finally violations that no lease can prevent. Each
 // entry shows the number of runs in which it occurred.
 func TestFindingsAreListedByRank(t *testing.T) {
@@ -451,8 +451,8 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestALawThatNoRunDecidesSaysWhy checks that, if the work takes longer than the limit of a run, the summary says so
-// for each law that is undecided because of it.
+// TestALawThatNoRunDecidesSaysWhy checks that, if the work takes longer than the run limit, the summary says so for
+// each law that is undecided because of it.
 func TestALawThatNoRunDecidesSaysWhy(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock { return &plain{c: c, ttl: 30 * time.Second} }),
 		Plan: []string{noEffect}, Seeds: 2, TTL: 30 * time.Second, Hold: 25 * time.Second, Cycles: 3})

@@ -32,7 +32,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// task is the job of a worker process. The process receives it as JSON in an environment variable.
+// task is a worker process's job. The process receives it as JSON in an environment variable.
 type task struct {
 	Test  string // full name of the test
 	Call  int    // number of the call to Run within that test, from 0
@@ -43,13 +43,13 @@ type task struct {
 	List   bool `json:",omitempty"` // only list the single faults
 	Alone  bool `json:",omitempty"` // perform each run in a separate process
 	Show   bool `json:",omitempty"` // only describe the run of the first seed
-	// Plans, if set, maps each of the seeds to its plan, as drawn by an earlier worker.
+	// Plans, if set, maps each seed to its plan, as drawn by an earlier worker.
 	Plans map[uint64]string `json:",omitempty"`
-	// Places is the path of a file with the places (start and target) of single faults, with Config.EachFault. A seed
-	// is then the number of a place.
+	// Places is the path of a file that lists the places (start and target) of single faults. It is set for
+	// Config.EachFault. A seed is then the number of a place.
 	Places string `json:",omitempty"`
-	// Shown is the path of a file with the results of earlier runs in the first seed's block, if plans depend on
-	// earlier runs.
+	// Shown is the path of a file with the results of earlier runs in the same block as the first seed. It is set if
+	// plans depend on earlier runs.
 	Shown string `json:",omitempty"`
 }
 
@@ -60,8 +60,8 @@ type finding struct {
 	Limited bool `json:",omitempty"` // no lock with a lease could have kept the law
 }
 
-// findingOf returns the kind of a violation, and the reason why no lock with a lease could have kept the law, if there
-// is one.
+// findingOf returns the kind of a violation. If no lock with a lease could have upheld the law, it also returns the
+// reason.
 func findingOf(h *history.History, v checker.Verdict, f checker.Finding) (finding, limit) {
 	l := limitOf(h, v, f)
 	return finding{f.Law, f.Cause, l != ""}, l
@@ -94,7 +94,7 @@ type report struct {
 	Later    bool    `json:",omitempty"` // from now on, runs are not the first of their process
 	Unsure   bool    `json:",omitempty"` // a process with Alone must repeat the task: see bubbles.go
 	Problem  string  `json:",omitempty"` // a problem that concerns the whole task
-	// Plans contains the plans of the next seeds, for the next worker.
+	// Plans contains plans for the next seeds. The next worker will use them.
 	Plans map[uint64]string `json:",omitempty"`
 }
 
@@ -103,7 +103,7 @@ type ran struct {
 	Seed     uint64
 	Digest   sim.Digest
 	Outcomes []checker.Outcome // outcome of each law, in the order of checker.Laws
-	// Open gives, for each undecided law, the reason why it is undecided.
+	// Open maps each undecided law to the reason why it is undecided.
 	Open   map[checker.Law]string `json:",omitempty"`
 	Guided bool                   `json:",omitempty"` // whether the plan depends on other runs
 	Broken []broken
@@ -118,18 +118,18 @@ type ran struct {
 	Differs     bool     // a second run of the seed had a different result
 	// Ignored is set if Failure mentions a function in Config.IgnoredGoroutines.
 	Ignored bool `json:",omitempty"`
-	// Kind is the kind of the fault that the run injects. It is set only for Config.EachFault.
+	// Kind is the kind of fault that the run injects. It is set only for Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is set only for Config.EachFault. It is the plan of a run that broke a law or failed. If plans depend on the
+	// Plan is the plan of a run that broke a law or failed. It is set only for Config.EachFault. If plans depend on the
 	// results of earlier runs, the plan is in Shown instead.
 	Plan string `json:",omitempty"`
-	// Shown is set if plans depend on the results of earlier runs. It contains what later plans need to know about this
-	// run.
+	// Shown contains what later plans need to know about this run. It is set if plans depend on the results of earlier
+	// runs.
 	Shown *search.Shown `json:",omitempty"`
-	// Missed lists messages that faults name but that were never sent. It is set only if the faults were specified, not
-	// drawn at random.
+	// Missed lists messages that faults refer to but that were never sent. It is set only if the faults were specified,
+	// not drawn at random.
 	Missed []nemesis.Missed `json:",omitempty"`
-	// Refused is the reason why the plan cannot be run: a name in it matches several requests.
+	// Refused says why the plan cannot be run: it contains a name that matches several requests.
 	Refused string `json:",omitempty"`
 }
 
@@ -151,11 +151,11 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	// ignore errors: if nobody reads the output anymore, there is nothing else to do
+	// ignore errors: if nobody is reading the output anymore, there is nothing else to do
 	_ = remote.Say(os.Stdout, os.Stderr, b)
 }
 
-// serve performs runs for another process until that process sends no more requests.
+// serve performs runs for another process until that process stops sending requests.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	collectBetweenRuns()
 	offline()
@@ -203,7 +203,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	}
 }
 
-// goElsewhere makes each further run take place in a separate process. end stops these processes.
+// goElsewhere makes a separate process perform each run from now on. end stops these processes.
 func (w *worker) goElsewhere(test string) (end func(), err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -259,7 +259,7 @@ func (w *worker) answer(r remote.Request) (a remote.Answer) {
 	return a
 }
 
-// turnTo changes the scenario of the next runs to the one with the given text.
+// turnTo makes subsequent runs use the scenario with the given text.
 func (w *worker) turnTo(text string) error {
 	if text == string(w.scenario.Text()) {
 		return nil
@@ -277,8 +277,7 @@ func (w *worker) turnTo(text string) error {
 type worker struct {
 	*host
 	t *testing.T
-	// a channel made outside any synctest bubble: if a goroutine waits for it, the clock of the goroutine's bubble
-	// stops
+	// a channel made outside any synctest bubble: a goroutine that is waiting for it stops its bubble's clock
 	never    chan struct{}
 	left     left
 	random   *source
@@ -316,7 +315,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	return w
 }
 
-// drawPlans prepares to draw plans, unless the faults of the runs are fixed.
+// drawPlans prepares to draw plans, unless the runs' faults are fixed.
 func (w *worker) drawPlans(k task) (err error) {
 	if k.Trial || k.List || !w.config.draws(w.scenario) || w.given != nil {
 		return nil
@@ -331,8 +330,8 @@ func (w *worker) drawPlans(k task) (err error) {
 	return w.readShown(k.Seeds[0], k.Shown)
 }
 
-// readShown reads, from a file, the results of earlier runs in the block of a seed. The worker can then continue to
-// draw plans where the earlier worker stopped.
+// readShown reads the results of earlier runs in a seed's block from a file, so that the worker can continue drawing
+// plans where the earlier worker stopped.
 func (w *worker) readShown(seed uint64, file string) error {
 	if file == "" {
 		return nil
@@ -356,8 +355,8 @@ func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.host.Begin(world, servers, w.scenario.Servers.Front())
 }
 
-// source replaces crypto/rand in a worker. It can be seeded again even while code of an earlier run still reads from
-// it.
+// source replaces crypto/rand in a worker. It can be seeded again even while code from an earlier run is still reading
+// from it.
 type source struct {
 	mu  sync.Mutex
 	own *mathrand.ChaCha8
@@ -377,8 +376,7 @@ func (s *source) Read(b []byte) (int, error) {
 	return s.own.Read(b)
 }
 
-// explore runs the seeds and reports each of them, until all have been run or another process must perform the next
-// run.
+// explore runs the seeds and reports each of them. It stops early if another process must perform the next run.
 func (w *worker) explore(seeds []uint64) {
 	for ; len(seeds) > 0 && w.left.frozen <= frozenCrowd && w.runSeed(seeds[0]); seeds = seeds[1:] {
 		say(report{Finished: &seeds[0]})
@@ -391,8 +389,8 @@ func (w *worker) explore(seeds []uint64) {
 }
 
 // runSeed performs a run with the given seed and reports it. With Config.EachFault, seed is the number of a place (the
-// start and the target of faults), and runSeed performs the runs of all single faults there. ok is false if the result
-// cannot be trusted.
+// start and the target of faults), and runSeed tries all single faults at that place. ok is false if the result cannot
+// be trusted.
 func (w *worker) runSeed(seed uint64) (ok bool) {
 	if w.config.EachFault {
 		return w.tryPlace(seed)
@@ -421,7 +419,7 @@ func (w *worker) runSeed(seed uint64) (ok bool) {
 	return true
 }
 
-// doubts reports whether the result of a run cannot be trusted because something may be left over from an earlier run.
+// doubts reports whether a run's result cannot be trusted because something may be left over from an earlier run.
 func (w *worker) doubts(r *ran) bool { return w.left.kept || r.Failure != "" && w.runs > 1 }
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
@@ -440,12 +438,12 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// plansAhead is the number of drawn plans that a worker passes on before it ends. Without these plans, the next worker
-// would first have to perform a run in order to draw them.
+// plansAhead is the number of plans that a worker draws for the next worker before it ends. Without these plans, the
+// next worker would first have to perform a run in order to draw them.
 const plansAhead = 100
 
-// passOn sends the plans that were drawn for the next seeds to the parent process. It does not send guided plans,
-// because they depend on the results of runs that have not been performed yet.
+// passOn sends the plans for the next seeds to the parent process. It does not send guided plans, because they depend
+// on the results of runs that have not been performed yet.
 func (w *worker) passOn(seeds []uint64) {
 	if w.plans == nil || w.guides() {
 		return
@@ -460,7 +458,6 @@ func (w *worker) passOn(seeds []uint64) {
 // guides reports whether the plans of later runs depend on the results of earlier runs.
 func (w *worker) guides() bool { return w.plans != nil && w.config.guides(w.scenario) }
 
-// run performs one run.
 func (w *worker) run(seed uint64, p nemesis.Plan) ran {
 	w.runner.ReportSent(w.guides())
 	result, err := w.runner.Run(p)
@@ -528,8 +525,8 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 	return out, v
 }
 
-// leaveOpen notes why a law is undecided. limited is set if the run reached its time limit before the clients had done
-// their work.
+// leaveOpen records why a law is undecided. limited is set if the run reached its time limit before the clients had
+// finished their work.
 func (r *ran) leaveOpen(f *checker.Finding, limited bool, limit time.Duration) {
 	if r.Open == nil {
 		r.Open = map[checker.Law]string{}
@@ -561,7 +558,7 @@ func (w *worker) shrink(seed uint64, f finding) {
 	say(report{Problem: err.Error()})
 }
 
-// describe runs the shrunk plan once more and returns it with the usual report.
+// describe runs the shrunk plan again and returns it with the usual report.
 func describe(small *search.Shrunk) (shrunk, error) {
 	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()),
 		Ending: small.Ending}

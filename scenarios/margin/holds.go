@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// hold is one key of one attempt, from when it was set until it disappears. unit is the server or group (named by its
+// hold is one key of one attempt, from when it was set until it disappeared. unit is the server or group (named by its
 // first member) that grants the lock with this key. by is the attempt that removed the key, if that is known.
 type hold struct {
 	unit, server   history.Process // server has the key; for a group, it is the master
@@ -26,8 +26,8 @@ type place struct {
 	member string
 }
 
-// readHolds lists the keys of a lock and records what happened to each. A promoted replica gets the keys of the master
-// that it replaces. If it lacks a key, a separate record says that this key was lost.
+// readHolds lists a lock's keys and records what happened to each. A promoted replica gets the keys of the master that
+// it replaces. If it lacks a key, a separate record says that this key was lost.
 func (r *Reader) readHolds(lock int32) {
 	t := r.t
 	if r.live == nil {
@@ -56,7 +56,7 @@ func (r *Reader) readHolds(lock int32) {
 	r.overtake()
 }
 
-// promote moves the keys of a replaced master to the promoted replica.
+// promote moves a replaced master's keys to the promoted replica.
 func (r *Reader) promote(f *trace.Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
@@ -116,7 +116,7 @@ func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	h.gone, h.way, h.by = at, way, by
 }
 
-// wayOf returns the way in which a key was lost, given the reason why it disappeared.
+// wayOf returns the way in which a key was lost, given why it disappeared.
 func wayOf(why history.Why) Way {
 	switch why {
 	case history.LostUnsynced, history.LostUnpersisted, history.LostDisk:

@@ -13,7 +13,8 @@ import (
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	// the time at which each unit (server or group) without a key of the holder could grant the lock to the next client
+	// for each unit (server or group) without one of the holder's keys, the time when it could grant the lock to the
+	// next client
 	open []history.Time
 }
 
@@ -69,7 +70,7 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	}
 }
 
-// lost returns what happened to a grant's keys until the end of its lease. known is false if no server recorded a key.
+// lost returns what happened to a grant's keys until its lease ended. known is false if no server recorded a key.
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
 	for h := range r.holdsOf(g.Attempt) {
@@ -111,8 +112,8 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// setAgain reports whether the attempt that set the key h later set another key on the same unit (a server or a group),
-// by the given time. An attempt that retries sets and removes its keys each time.
+// setAgain reports whether, by the given time, the attempt that set the key h later set another key on the same unit (a
+// server or a group). An attempt that retries sets and removes its keys each time.
 func (r *Reader) setAgain(h *hold, until history.Time) bool {
 	for n := h.next; n != none; n = r.holds[n].next {
 		if next := &r.holds[n]; next.unit == h.unit && next.set <= until {
@@ -122,9 +123,9 @@ func (r *Reader) setAgain(h *hold, until history.Time) bool {
 	return false
 }
 
-// keysLost returns the keys that were lost in way w (in any way if w is Mixed), at most one for each unit (server or
-// group). It also returns the times from which units could grant the lock to the next client, in ascending order. There
-// is one time for each unit that lost such a key, and for each unit that never had a key.
+// keysLost returns the keys that were lost in way w (in any way if w is Mixed), at most one per unit (server or group).
+// It also returns the times from which units could grant the lock to the next client, in ascending order. There is one
+// time for each unit that lost such a key, and for each unit that never had a key.
 func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -138,8 +139,8 @@ func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie ranks close calls in which the same number of further keys would have had to be lost for a violation. It returns
-// a number from 0 to 1 that says how close the next key came to being lost.
+// tie ranks close calls that were the same number of lost keys away from a violation. It returns a number from 0 to 1
+// that says how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:
@@ -176,8 +177,8 @@ func (r *Reader) struck(servers []history.Process, begin, end history.Time,
 	return best
 }
 
-// distance returns the distance between an instant and a period, as a number from 0 to 1. Inside the period, the number
-// is less than 0.5 and grows with the time since begin. Outside the period, it is at least 0.5.
+// distance returns how far an instant is from a period, as a number from 0 to 1. Inside the period, the number is less
+// than 0.5 and grows with the time since begin. Outside the period, it is at least 0.5.
 func (r *Reader) distance(at, begin, end history.Time) float64 {
 	switch {
 	case at < begin:
@@ -189,7 +190,7 @@ func (r *Reader) distance(at, begin, end history.Time) float64 {
 }
 
 // failedOver returns how close a promotion came to losing a key on one of the servers. A promotion loses a key if it
-// happens between begin and end, and if something has kept the replica from learning of the key.
+// happens between begin and end, and if something has kept the replica from learning about the key.
 func (r *Reader) failedOver(servers []history.Process, begin, end history.Time) float64 {
 	t := r.t
 	best := 1.0
@@ -218,8 +219,8 @@ func (r *Reader) failedOver(servers []history.Process, begin, end history.Time) 
 	return best
 }
 
-// blindUntil returns the time until which faults keep a replica from learning what happened at an instant, or 0 if it
-// learns of it immediately.
+// blindUntil returns the time until which faults keep a replica from learning what happened at an instant, or 0 if the
+// replica learns it immediately.
 func (r *Reader) blindUntil(replica history.Process, at history.Time) (until history.Time) {
 	for i := range r.t.Faults {
 		f := &r.t.Faults[i]
@@ -241,7 +242,7 @@ func (r *Reader) stop(f *trace.Fault) history.Time {
 	return r.t.Time(f.Stop)
 }
 
-// blinds reports whether a fault can keep a replica from learning what its master does.
+// blinds reports whether a fault can keep a replica from learning what its master is doing.
 func (r *Reader) blinds(f *trace.Fault) bool {
 	server := func(p history.Process) bool { return !nemesis.IsClient(p) }
 	switch f.Does {
@@ -253,8 +254,8 @@ func (r *Reader) blinds(f *trace.Fault) bool {
 	return false
 }
 
-// usable returns the earliest time from the given time on at which a server can grant a client a lock, because it is
-// neither down nor cut off from the client. It returns history.Never if there is no such time.
+// usable returns the earliest time, starting from at, when a server can grant a client a lock, because it is neither
+// down nor cut off from the client. It returns history.Never if there is no such time.
 func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
 	for again := true; again && at != history.Never; {
 		again = false
@@ -271,7 +272,7 @@ func (r *Reader) usable(server, client history.Process, at history.Time) history
 	return at
 }
 
-// bars reports whether a fault, while it lasts, prevents a server from granting anything to a client.
+// bars reports whether a fault, while it lasts, keeps a server from granting anything to a client.
 func bars(f *trace.Fault, server, client history.Process) bool {
 	switch f.Does {
 	case history.Kills, history.ShutsDown, history.Stops:
@@ -283,9 +284,9 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 	return false
 }
 
-// late looks for delayed requests of other attempts to one of the servers, because such a request may remove the key
-// there. It returns a number that says how close the arrival of such a request was to the period from the grant to the
-// given end. A smaller number means closer; 1 means that there was no such request.
+// late looks for other attempts' delayed requests to one of the servers, because such a request may remove the key
+// there. It returns a number that says how close such a request came to arriving between the grant and the given end. A
+// smaller number means closer; 1 means that there was no such request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
@@ -312,7 +313,7 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 }
 
 // unprotected measures how close another client came to acquiring the lock after a lease's keys had stopped protecting
-// it, and before the lease ended. since and end are these two times. The result is a number from 0 to 1; a smaller
+// it and before the lease ended. since and end are these two times. The result is a number from 0 to 1; a smaller
 // number means closer.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]

@@ -13,8 +13,8 @@ import (
 // Way is one of the ways in which a law can be violated. Each has its own margin.
 type Way uint8
 
-// These are the ways in which lease-exclusion or, where noted, another law can be violated. Lease-exclusion is violated
-// if the holder's keys stop protecting it before its lease ends.
+// The ways in which lease-exclusion or, where noted, another law can be violated. Lease-exclusion is violated if the
+// holder's keys stop protecting it before its lease ends.
 const (
 	Expires    Way = iota // the keys expire before the lease ends
 	Crashes               // servers lose the keys in a crash
@@ -25,12 +25,12 @@ const (
 	Mixed                 // several of these ways together
 	Outlives              // mutual-exclusion: a holder stays in its section although its keys are gone
 	Writes                // resource-safety: a holder writes after its lease has ended
-	Requests              // ownership: a late request reaches the key of another attempt
+	Requests              // ownership: a late request reaches another attempt's key
 	Ways       = iota
 )
 
-// ways contains, for each Way, the law that is violated and the name of the Way. The names must not change, because
-// they appear in JSON.
+// ways contains, for each Way, the law that is violated and the Way's name. The names must not change, because they
+// appear in JSON.
 var ways = [Ways]struct {
 	law  checker.Law
 	name string
@@ -47,10 +47,10 @@ var ways = [Ways]struct {
 	Requests:   {checker.Ownership, "late request"},
 }
 
-// Law returns the law that is violated in way w.
+// Law returns the law violated in way w.
 func (w Way) Law() checker.Law { return ways[w].law }
 
-// String returns the name of way w, as it appears in JSON.
+// String returns way w's name, as it appears in JSON.
 func (w Way) String() string { return ways[w].name }
 
 // MarshalText returns the name of way w.
@@ -78,22 +78,22 @@ type Call struct {
 	Holder  history.Process `json:"holder"`
 	Attempt history.Attempt `json:"attempt"` // the holder's attempt
 	Called  history.Time    `json:"called"`  // when the holder requested the lock
-	// From and To are the beginning and the end of the period in which the holder must be protected. From is the time
-	// of the grant or, if the holder's protection ended early, the time at which it ended. To is the end of the lease,
-	// or the release if that came first.
+	// From and To are the beginning and end of the period in which the holder must be protected. From is the time of
+	// the grant or, if the holder's protection ended early, the time at which it ended. To is the end of the lease, or
+	// the release if that came first.
 	From history.Time `json:"from"`
 	To   history.Time `json:"to"`
 
 	// the client that was granted the lock next; if there is none, a client that requested it
 	Next        history.Process `json:"next"`
 	NextAttempt history.Attempt `json:"next_attempt"` // empty if Next was not granted the lock
-	Contended   bool            `json:"contended"`    // whether another client requested the lock during that time
+	Contended   bool            `json:"contended"`    // whether another client was requesting the lock during that time
 
-	// how many units (servers or groups of servers) grant the lock
+	// how many units (servers or server groups) grant the lock
 	Units int `json:"units"`
-	// number of further units (servers or groups of servers) that another client would have needed to acquire the lock
+	// how many more units (servers or server groups) another client would have needed to acquire the lock
 	Missing int `json:"missing"`
-	// number of units (servers or groups of servers) with the holder's key, minus the number needed for a quorum
+	// number of units (servers or server groups) with the holder's key, minus the number needed for a quorum
 	Spare    int               `json:"spare"`
 	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys existed
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
@@ -104,7 +104,7 @@ type Call struct {
 	// Requests, it is when the holder's last request arrived. At is 0 if there was no such event.
 	At history.Time `json:"at"`
 	// After is the time from At until the next holder entered its critical section, used the resource, or set its key.
-	// It is history.Never if nobody did. For Overstated, it is the time from the end of the holder's keys to the lease
+	// It is history.Never if nobody did. For Overstated, it is the time from when the holder's keys ended to the lease
 	// end that was reported to the holder.
 	After history.Time `json:"after"`
 }
@@ -122,13 +122,13 @@ type Reader struct {
 	t      *trace.Trace
 	sent   []nemesis.Sent
 	ttl    float64
-	units  int // how many units (servers or groups of servers) grant the lock
+	units  int // how many units (servers or server groups) grant the lock
 	need   int // how many units form a quorum
 	holds  []hold
 	first  map[history.Attempt]int32 // index of each attempt's first hold
 	live   map[place]int32           // index of the hold that has the key at each place
 	stated []statement
-	latest map[history.Attempt]history.Time // when the last request of each attempt arrived
+	latest map[history.Attempt]history.Time // when each attempt's last request arrived
 	fars   []float64                        // buffers that nearest reuses from grant to grant: see lease.go
 	lacks  []float64
 	calls  [Ways]Call
@@ -137,7 +137,7 @@ type Reader struct {
 
 // Read measures how close a run came to violating the laws. t is the checker's trace of the run's history, and v is the
 // verdict on the run. sent lists the messages that the run's clients sent. For each way in which there was a close
-// call, Read returns the closest one, in the order of the ways. The calls are valid until the next Read.
+// call, Read returns the closest one, in Way order. The calls are valid until the next Read.
 func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) []Call {
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
 	r.ttl = float64(max(t.History.Header.TTL, 1))
@@ -172,8 +172,8 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	return calls
 }
 
-// violated handles a law that was violated. It sets the margin to 0 for each way in which the law was violated, and
-// drops the close calls for the law's other ways.
+// violated handles a violated law. It sets the margin to 0 for each way in which the law was violated, and drops the
+// close calls for its other ways.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
 		return
@@ -188,8 +188,8 @@ func (r *Reader) violated(f *checker.Finding) {
 	}
 }
 
-// violatedIn returns the way in which a law was violated, given the cause of the violation. ok is false if there is no
-// margin for this law and cause.
+// violatedIn returns the way in which a law was violated, given the cause. ok is false if there is no margin for this
+// law and cause.
 func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	switch law {
 	case checker.MutualExclusion:
@@ -220,7 +220,7 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 }
 
 // take keeps a close call if it is the closest so far among the calls that could have violated a law in the same way,
-// w. In that case, it fills in the other fields by calling more.
+// w. If so, it calls more to fill in the other fields.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return
@@ -231,8 +231,7 @@ func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	more(c)
 }
 
-// shape returns the number of units (servers or groups of servers) that grant a lock, and the number of units that form
-// a quorum.
+// shape returns the number of units (servers or server groups) that grant a lock, and the number that form a quorum.
 func shape(h *history.Header) (units, quorum int) {
 	units, quorum = len(h.Servers), h.Quorum
 	if len(h.Groups) > 0 {
@@ -250,11 +249,11 @@ func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl)
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to the margin of a close call if no other client requested the lock at that time. Such a call
-// then ranks behind all calls in which another client did.
+// uncontended is added to a close call's margin if no other client was requesting the lock at that time. Such a call
+// then ranks behind all calls in which another client was.
 const uncontended = 2
 
-// about fills in the lock, the holder and the next client of a close call, given the i-th grant of the lock.
+// about fills in a close call's lock, holder and next client, given the i-th grant of the lock.
 func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -283,8 +282,8 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 	return "", ""
 }
 
-// asked reports whether a client other than the holder of g was requesting the lock at some time between begin and end.
-// If the lock has n permits, n other clients must have been requesting or holding it.
+// asked reports whether a client other than g's holder was requesting the lock at some time between begin and end. If
+// the lock has n permits, n other clients must have been requesting or holding it.
 func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) bool {
 	t := r.t
 	if t.Permits() > 1 {

@@ -58,7 +58,7 @@ func (m *measured) closestOf(w Way) (c Call, ok bool) {
 	return m.calls[i], true
 }
 
-// each calls f for runs of the named scenarios of the catalog, both under their own faults and under random faults.
+// each calls f for runs of the named catalog scenarios, both under their own faults and under random faults.
 func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scenarios.Scenario, m measured)) {
 	for _, name := range names {
 		s, err := scenarios.Named(name)
@@ -77,7 +77,8 @@ func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scena
 	}
 }
 
-// A margin is 0 for exactly those ways in which the checker found a law violated. All other margins are positive.
+// TestAMarginIsZeroExactlyIfTheLawIsViolated checks that a way's margin is 0 if and only if the checker found a law
+// violated in that way. All other margins must be positive.
 func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	zero, positive := [Ways]int{}, [Ways]int{}
 	each(t, scenarios.Names(), testkit.Size(1, 3, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
@@ -113,8 +114,8 @@ func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	}
 }
 
-// lostInCrashes returns the servers on which the key of an attempt was lost in a crash in the half-open interval [from,
-// to). It uses only the servers' records.
+// lostInCrashes returns the servers that lost an attempt's key in a crash, in the half-open interval [from, to). It
+// uses only the servers' records.
 func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time) (servers []history.Process) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -128,7 +129,8 @@ func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time
 	return servers
 }
 
-// A close call lists a server as having lost keys in a crash if and only if the server's records say so.
+// TestWhatWasLostIsWhatTheServersRecorded checks that a close call lists a server as having lost keys in a crash if and
+// only if the server's records say so.
 func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
 	told := 0
 	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
@@ -159,8 +161,8 @@ lock: {protocol: redlock, ttl: 10s}
 work: {hold: 5s, stagger: 100ms}
 `
 
-// Each additional fault brings the second client closer to the lock. With the last fault, the second client holds the
-// lock at the same time as the first client.
+// TestEachLostKeyComesCloser checks that each additional fault brings the second client closer to the lock. After the
+// last fault, the second client holds the lock at the same time as the first.
 func TestEachLostKeyComesCloser(t *testing.T) {
 	s, err := scenarios.Parse("three.yaml", []byte(redlock))
 	if err != nil {
@@ -205,7 +207,7 @@ func TestEachLostKeyComesCloser(t *testing.T) {
 	}
 }
 
-// A close call that is encoded as JSON and decoded is unchanged.
+// TestACallIsWrittenAndRead checks that a close call does not change when it is encoded as JSON and decoded.
 func TestACallIsWrittenAndRead(t *testing.T) {
 	for w := range Way(Ways) {
 		want := Call{Way: w, Value: 0.5, Holder: "client-1", Gone: []Loss{{"redis-1", 5, w}},
@@ -224,8 +226,8 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A run without faults has no close call that is worth reporting. There are two exceptions: the holders work in the
-// last tenth of their leases, or the lock can be broken without a fault.
+// TestNothingIsCloseWithoutFaults checks that a fault-free run has no close call worth reporting. There are two
+// exceptions: the holders work in the last tenth of their leases, or the lock can be broken without a fault.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release",
 		"kubernetes-own-lease-duration", "shared-lock-object-value-of-call", "reentrant-uncounted",
@@ -243,8 +245,8 @@ func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	}
 }
 
-// The report gives the time of a holder's act relative to the end of its lease. If another client entered although the
-// lease had not ended, it gives the time relative to that client's entry.
+// TestWhatAHolderDidIsTold checks that the report gives the time of a holder's act relative to the end of its lease. If
+// another client entered before the lease had ended, it gives the time relative to that client's entry.
 func TestWhatAHolderDidIsTold(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	call := func(w Way, value float64, at, after history.Time) *Call {
@@ -274,8 +276,8 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 	}
 }
 
-// TestKeysOfEarlierTriesProtectNothing: if the key of an earlier attempt expires first, the lease does not count as too
-// long for that reason. If no key of the grant lasts as long as the lease, the lease counts as too long.
+// TestKeysOfEarlierTriesProtectNothing checks that the lease does not count as too long just because an earlier
+// attempt's key expires first. It counts as too long only if none of the grant's keys lasts as long as the lease.
 func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(unit history.Process, set history.Time, next int32) hold {
@@ -299,8 +301,9 @@ func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
 	}
 }
 
-// An attempt that retries twice sets its key on a server three times and removes it twice. Only the key that it has
-// when it is granted the lock counts. A server that loses that key twice is counted once.
+// TestKeysOfEarlierTriesDoNotCount checks that only the key that exists when the lock is granted counts. An attempt
+// that retries twice sets its key on a server three times and removes it twice. A server that loses that key twice is
+// counted once.
 func TestKeysOfEarlierTriesDoNotCount(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(set, gone history.Time, next int32) hold {

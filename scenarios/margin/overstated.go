@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is a lease end that was reported to a holder. It also contains the time until which the holder's keys
-// protected the lease, as far as was known when the lease end was reported.
+// statement is a lease end that was reported to a holder, together with the time until which the holder's keys
+// protected the lease, as known at the time of the report.
 type statement struct {
 	grant     int32
 	at, until history.Time // when the holder was told, and the end that it was told
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the lease end that was reported to the holder at the beginning of w. It also records the time until
-// which the holder's keys protected the lease, as far as was known at the beginning of w.
+// state records the lease end that had been reported to the holder at the start of w. It also records until when the
+// holder's keys protect the lease, as known at that time.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]
@@ -30,9 +30,10 @@ func (r *Reader) state(w *trace.Span) {
 	}
 }
 
-// protects returns the time until which the keys of a grant keep other clients from a quorum, if each key exists until
-// it expires. If the attempt has set several keys on one unit (server or group), only the last one counts, because the
-// others belong to earlier tries. ok is false if too few of the grant's keys are known. at is the present time.
+// protects returns the time until which a grant's keys keep other clients from a quorum, provided that no key
+// disappears before it expires. If the attempt set several keys on one unit (server or group), only the last one
+// counts; the others belong to earlier tries. ok is false if too few of the grant's keys are known. at is the current
+// time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.holdsOf(g.Attempt) {
@@ -52,8 +53,8 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 }
 
 // overstated checks each lease end that was reported to a holder against the time until which the holder's keys
-// protected the lease. It measures how much later the lease end is. It also measures how long the keys were still due
-// to exist when the lease was extended, was released, or ended.
+// protected the lease. It measures by how much the lease end exceeds that time. It also measures how much of that time
+// was left when the lease was extended, was released, or ended.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

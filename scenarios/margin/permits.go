@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A lock with N permits is violated when N+1 clients hold it at the same time: the holder of a grant and N other
-// clients. In this file, the "next client" after a grant is therefore the Nth of these other clients. Likewise, how
-// close other clients came is measured for the Nth closest of them.
+// A lock with N permits is violated when N+1 clients hold it at the same time: a grant's holder and N other clients. In
+// this file, the "next client" after a grant is therefore the Nth of these other clients. Likewise, how close other
+// clients came is measured for the Nth closest of them.
 
-// beyond returns the first later grant that would break the lock if the ith grant were still held: with both grants,
-// more clients would hold the lock than it has permits. If the lock has one permit, this is the next grant. ok is false
-// if there is no such grant.
+// beyond returns the first later grant that would break the lock if the ith grant were still held. That is, with both
+// grants, more clients would hold the lock than it has permits. If the lock has one permit, this is the next grant. ok
+// is false if there is no such grant.
 func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {
@@ -25,7 +25,7 @@ func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	return 0, false
 }
 
-// otherLeases counts the leases of a lock that were running when b was acquired, not counting those of g and b.
+// otherLeases counts the lock's leases that were running when b was acquired, except those of g and b.
 func (r *Reader) otherLeases(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
 	if r.t.Permits() == 1 {
 		return 0
@@ -40,7 +40,7 @@ func (r *Reader) otherLeases(lock *trace.LockTrace, g, b *trace.Grant) (n int) {
 	return n
 }
 
-// endOf returns the time at which the lease of a grant ended or, if that was earlier, at which its release was called.
+// endOf returns when a grant's lease ended or, if that was earlier, when its release was called.
 func (r *Reader) endOf(g *trace.Grant) history.Time {
 	if g.Release != trace.Open {
 		return min(g.Until, r.t.Time(g.Release))
@@ -48,7 +48,7 @@ func (r *Reader) endOf(g *trace.Grant) history.Time {
 	return g.Until
 }
 
-// holdingOrAsking counts the clients, other than the holder of g, that requested or held a lock between begin and end.
+// holdingOrAsking counts the clients other than g's holder that requested or held a lock between begin and end.
 func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) int {
 	var seen []history.Process
 	add := func(p history.Process) {
@@ -69,7 +69,7 @@ func (r *Reader) holdingOrAsking(lock *trace.LockTrace, g *trace.Grant, begin, e
 	return len(seen)
 }
 
-// nth returns the n-th smallest value, where n is the number of permits. It returns 1 if there are fewer values.
+// nth returns the nth smallest value, where n is the number of permits. It returns 1 if there are fewer values.
 func (r *Reader) nth(values []float64) float64 {
 	n := r.t.Permits()
 	if len(values) < n {

@@ -3,8 +3,8 @@ package margin
 import "github.com/fencepost-sim/fencepost/checker/history"
 
 // requests measures how close in time each attempt's last request came to reaching a server while another attempt had
-// its key there. A late request always counts as closer than none, even if it found no key, or if it compared the owner
-// and changed nothing.
+// its key there. A late request always counts as closer than none, even if it did not find a key, or compared the owner
+// and did not change anything.
 func (r *Reader) requests() {
 	for i := range r.holds {
 		h := &r.holds[i]
@@ -42,7 +42,7 @@ func (r *Reader) requests() {
 	}
 }
 
-// readLatest finds the time at which the last request of each attempt reached a server.
+// readLatest finds when each attempt's last request reached a server.
 func (r *Reader) readLatest() {
 	if r.latest == nil {
 		r.latest = map[history.Attempt]history.Time{}

@@ -75,8 +75,8 @@ func (c *Call) past(holderAct, nextAct string) string {
 	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, nextAct, text.Lasting(c.After))
 }
 
-// late says how close the last request of an attempt came to changing another attempt's key. The request reached the
-// server shortly before that key was set, or it arrived later but did not change the key.
+// late says how close the last request of an attempt came to changing another attempt's key. The request either reached
+// the server shortly before that key was set, or arrived later but did not change the key.
 func (c *Call) late() string {
 	next := c.Next
 	if next == c.Holder {

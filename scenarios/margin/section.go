@@ -47,8 +47,8 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	})
 }
 
-// firstOverlap returns the first time at which another client was granted the lock while the lease of the ith grant was
-// running and its release had not begun. It returns history.Never if this did not happen.
+// firstOverlap returns the first time at which another client was granted the lock during the lease of the ith grant,
+// before its release had begun. It returns history.Never if this did not happen.
 func (r *Reader) firstOverlap(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -60,8 +60,8 @@ func (r *Reader) firstOverlap(lock *trace.LockTrace, i int) history.Time {
 	return history.Never
 }
 
-// protectedUntil returns the time until which a grant's keys prevent other clients from getting a quorum. A key that
-// the grant's own release removed counts as if it had stayed until it was due to expire.
+// protectedUntil returns the time until which a grant's keys prevent other clients from getting a quorum. If the
+// grant's own release removed a key, the key counts until it was due to expire.
 func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	had := map[history.Process]bool{}
 	var ends []history.Time

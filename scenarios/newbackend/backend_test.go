@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// TestABackendIsOneFile checks that lockd works in every way in which the program uses lock servers.
+// TestABackendIsOneFile checks that lockd works in every way that the program uses lock servers.
 func TestABackendIsOneFile(t *testing.T) {
 	t.Run("scenario", testScenarios)
 	t.Run("library", testLibrary)
@@ -38,10 +38,10 @@ func scenario(t *testing.T, ttl, faults string) *scenarios.Scenario {
 	return s
 }
 
-// others matches words that only reports about other kinds of servers may contain.
+// others matches words that must appear only in reports about other kinds of servers.
 var others = regexp.MustCompile(`(?i)redis|etcd|zookeeper|kubernetes|consul|appendfsync|fsync|replica|sentinel|znode`)
 
-// testScenarios checks scenarios that use lockd, under faults of all kinds that can strike it. All runs must have a
+// testScenarios checks scenarios that use lockd, under all kinds of faults that can strike it. All runs must have a
 // verdict, and no report may mention another kind of server.
 func testScenarios(t *testing.T) {
 	for faults, want := range map[string]string{

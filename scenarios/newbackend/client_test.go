@@ -33,7 +33,7 @@ const perServer = 300 * time.Millisecond
 
 var errTaken = errors.New("another session has the lock")
 
-// ask sends a line to each server. It returns the number of servers that agreed.
+// ask sends a line to each server. It returns how many servers agreed.
 func (c *client) ask(ctx context.Context, line string) (yes int) {
 	if c.conns == nil {
 		c.conns = make([]net.Conn, c.servers)
@@ -73,7 +73,7 @@ func (c *client) say(ctx context.Context, i int, line string) bool {
 
 func (c *client) session() string { return c.name + "/" + strconv.Itoa(c.takes) }
 
-// Lock tries until a majority grants the lock.
+// Lock keeps trying until a majority grants the lock.
 func (c *client) Lock(ctx context.Context) error {
 	for ctx.Err() == nil {
 		c.takes++
@@ -99,7 +99,7 @@ func (c *client) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// ValidUntil returns the end of the lease, one TTL after the first request.
+// ValidUntil returns when the lease ends, which is one TTL after the first request.
 func (c *client) ValidUntil() time.Time { return c.began.Add(c.ttl) }
 
 // Close closes the connections.
@@ -118,7 +118,7 @@ func newClient(of *locktest.Client) (locktest.Lock, error) {
 	}, nil
 }
 
-// asProgram is the environment variable that makes this test binary act as a client of a live run.
+// asProgram is the environment variable that makes this test binary act as a client in a live run.
 const asProgram = "LOCKD_PROGRAM"
 
 func TestMain(m *testing.M) {

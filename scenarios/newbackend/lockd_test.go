@@ -1,9 +1,9 @@
-// Package newbackend shows how to add a kind of lock server. It contains, in tests only, an invented kind called lockd.
+// Package newbackend shows how to add a kind of lock server. It contains, only in tests, an invented kind called lockd.
 // Everything about lockd is in lockd_test.go (its servers, their wire protocol and its rows in tables) and
 // recipe_test.go (its lock). lockd differs from the existing kinds in everything that the program needs to know about a
-// kind of server. Its servers are independent, although clients have sessions on them; they never read their wall
-// clock, write nothing to disk and speak a protocol of their own; and owners are distinguished by a ticket.
-// backend_test.go then uses lockd in a scenario, a library, a program in real time, an explanation and a comparison.
+// kind of server. Its servers are independent, although clients have sessions on them. They never read their wall
+// clock, do not write anything to disk and speak a protocol of their own. A ticket tells owners apart. backend_test.go
+// then uses lockd in a scenario, a library, a real-time program, an explanation and a comparison.
 package newbackend
 
 import (
@@ -42,7 +42,7 @@ func init() {
 		Struck: "lockd-1", Spare: []string{"lockd-3"}, Most: []string{"lockd-2", "lockd-3"}, Synced: true})
 }
 
-// daemons are the servers of a run.
+// daemons are a run's servers.
 type daemons []*daemon
 
 // Add adds the servers to a world.
@@ -102,7 +102,7 @@ func (d *daemon) answer(q *sim.Incoming) string {
 	return "OK"
 }
 
-// live makes a key expire after the given number of milliseconds, and returns the time at which it will expire.
+// live makes a key expire after the given number of milliseconds, and returns its expiry time.
 func (d *daemon) live(k *key, ms string) (until history.Time) {
 	n, _ := strconv.Atoi(ms)
 	d.ticket++
@@ -138,7 +138,7 @@ func (d *daemon) Wake(tag uint64) {
 // ClockChanged does nothing, because the servers do not read their wall clock.
 func (d *daemon) ClockChanged() {}
 
-// Fault ends the sessions of a client.
+// Fault ends a client's sessions.
 func (d *daemon) Fault(f sim.ServerFault) {
 	if f.Kind == sim.ExpireSession {
 		d.removeAll(history.Expired, func(k *key) bool { return strings.HasPrefix(string(k.owner), string(f.To)+"/") })
@@ -151,7 +151,7 @@ func (d *daemon) Stop(how sim.Stop) { d.removeAll(how.Loss(false), func(*key) bo
 // front implements the wire protocol, in which each request and each answer is a line.
 type front struct{}
 
-// Port returns the port of the servers.
+// Port returns the servers' port.
 func (front) Port() int { return 7000 }
 
 // Serial returns true, because a connection has only one request at a time.
@@ -160,7 +160,7 @@ func (front) Serial() bool { return true }
 // Begin starts a run.
 func (front) Begin() sim.Callers { return callers{} }
 
-// callers maps names to the clients of a run.
+// callers maps names to a run's clients.
 type callers map[sim.ProcessID]*caller
 
 // Caller returns the client with the given name.
@@ -191,7 +191,7 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { *c = caller{attempt: a, since: now} }
 
-// Try returns the time at which the attempt began, and the servers that have granted the lock.
+// Try returns when the attempt began, and the servers that have granted the lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, c.granted }
 
 // wire splits what a client writes into lines.

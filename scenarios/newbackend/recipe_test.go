@@ -23,8 +23,8 @@ func init() {
 		}})
 }
 
-// recipe is a lock on a majority of lockd servers. The number of an attempt is used as the lock's session. Three times
-// per TTL, a task sends a request that keeps the session alive.
+// recipe is a lock on a majority of lockd servers. An attempt's number is used as the lock's session. Three times per
+// TTL, a task sends a request that keeps the session alive.
 type recipe struct {
 	config  *locks.Config
 	library *locks.Library
@@ -79,7 +79,7 @@ func (r *recipe) Acquire(env sim.Env) (*locks.Hold, error) {
 	return nil, locks.ErrPatience
 }
 
-// keep keeps the session alive. When the session has ended, it raises the signal lost.
+// keep keeps the session alive. When the session has ended, it raises lost.
 func (r *recipe) keep(env sim.Env, h *locks.Hold, lost, over *sim.Signal) {
 	for left := r.config.TTL; left > 0; left = h.Grant.Until.At - env.Monotonic() {
 		if env.Sleep(min(r.config.TTL/3, left), over) {

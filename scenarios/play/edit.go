@@ -16,7 +16,7 @@ import (
 type gesture struct {
 	Do    string `json:"do"`    // name of the gesture: a key of edits
 	Fault int    `json:"fault"` // number of the fault, counted from 1
-	// the new true times, in ns, at which the fault strikes and ends; for a message, To is the time at which it arrives
+	// the new true times, in ns, at which the fault strikes and ends; for a message, To is its arrival time
 	From  int64    `json:"from"`
 	To    int64    `json:"to"`
 	Sent  int      `json:"sent"` // number of the message in the picture
@@ -28,8 +28,8 @@ type gesture struct {
 	Text  string   `json:"text"`
 }
 
-// edits maps the names of gestures to functions that edit a state. Such a function returns an error if the edit is not
-// possible: a *mistake, or an error that says what is wrong with the value of a setting.
+// edits maps gesture names to functions that edit a state. Such a function returns an error if the edit is not
+// possible: a *mistake, or an error that says what is wrong with a setting's value.
 var edits = map[string]func(*opened, *gesture) error{
 	"move": func(o *opened, e *gesture) error {
 		return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) })
@@ -45,10 +45,10 @@ var edits = map[string]func(*opened, *gesture) error{
 	"scenario": (*opened).replace,
 }
 
-// replaces reports whether the edit replaces the whole text. In that case, the old text need not be valid.
+// replaces reports whether the edit replaces the whole text. If so, the old text need not be valid.
 func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
 
-// apply returns the state after an edit. It does not change o.
+// apply returns the state after an edit, without changing o.
 func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	do := edits[e.Do]
 	if do == nil {
@@ -66,7 +66,7 @@ func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	return again, nil
 }
 
-// where returns the name of the part of the page to which an edit belongs.
+// where returns the name of the part of the page that an edit belongs to.
 func where(e *gesture) string {
 	switch {
 	case e.Do == "set":
@@ -77,7 +77,7 @@ func where(e *gesture) string {
 	return "faults"
 }
 
-// replace switches to a scenario of the catalog.
+// replace switches to one of the catalog's scenarios.
 func (o *opened) replace(e *gesture) error {
 	s, err := scenarios.Named(e.Value)
 	if err != nil {
@@ -87,7 +87,7 @@ func (o *opened) replace(e *gesture) error {
 	return err
 }
 
-// set changes the value of a setting.
+// set changes a setting's value.
 func (o *opened) set(e *gesture) error {
 	value := strings.TrimSpace(e.Value)
 	switch {
@@ -136,7 +136,7 @@ func (o *opened) has(number int) error {
 	return nil
 }
 
-// change edits one fault with the given function, and updates the fault's line.
+// change applies the given function to one fault, and updates the fault's line.
 func (o *opened) change(number int, edit func(*nemesis.Fault)) error {
 	if err := o.has(number); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (o *opened) change(number int, edit func(*nemesis.Fault)) error {
 	return o.setFaults(lines)
 }
 
-// linesOf returns each fault as a line of a plan.
+// linesOf returns each fault as it would be written in a plan.
 func linesOf(faults []nemesis.Fault) []string {
 	lines := make([]string, len(faults))
 	for i, f := range faults {
@@ -162,8 +162,8 @@ func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }
 
-// end moves the end of a fault. The fault then lasts from e.From to e.To. If the fault delays a message, end adds e.To
-// - e.From to the delay.
+// end moves a fault's end, so that the fault lasts from e.From to e.To. If the fault delays a message, end adds e.To -
+// e.From to the delay.
 func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
@@ -178,7 +178,7 @@ func (o *opened) end(e *gesture) error {
 	})
 }
 
-// begin moves the start of a fault and keeps its end.
+// begin moves a fault's start but not its end.
 func (o *opened) begin(e *gesture) error {
 	if err := o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }); err != nil {
 		return err
@@ -214,8 +214,8 @@ func (o *opened) add(e *gesture) error {
 	return o.setFaults(append(linesOf(o.scenario.Faults), f.String()))
 }
 
-// late changes the time at which a message arrives. If a fault already delays the message, late changes the delay. It
-// removes the fault if no delay remains.
+// late changes the time at which a message arrives. If a fault is already delaying the message, late changes the delay,
+// or removes the fault if there is no delay left.
 func (o *opened) late(e *gesture) error {
 	if err := o.run(); err != nil {
 		return err

@@ -37,7 +37,7 @@ const boardLink = `<section class="card" aria-label="lock libraries"><h2>Lock li
 <p><a href="` + Scoreboard + `">What lock libraries keep under which faults</a></p></section>
 `
 
-// pageData is the initial data of the page's script.
+// pageData is the initial data for the page's script.
 type pageData struct {
 	Start     State      `json:"start"`
 	Served    bool       `json:"served"`
@@ -55,7 +55,7 @@ type entry struct {
 	Summary string `json:"summary"`
 }
 
-// Write writes the page. It fails if a scenario of the catalog is invalid or a write to w fails.
+// Write writes the page. It fails if one of the catalog's scenarios is invalid or a write to w fails.
 func (p *Page) Write(w io.Writer) error {
 	data := pageData{Start: p.Start, Served: p.Served, Tour: tour}
 	for _, s := range scenarios.Sections {

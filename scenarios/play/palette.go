@@ -64,8 +64,8 @@ func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) 
 	return f, false
 }
 
-// hand replaces random draws when a user creates a fault. It makes the choices that a person would make: the chosen
-// process, and sizes large enough to be visible next to the lock's TTL.
+// hand replaces random draws when a user creates a fault. It makes the choices that a person would make: the process
+// that was picked, and sizes large enough to be visible next to the lock's TTL.
 type hand struct {
 	targets *nemesis.Targets
 	on      sim.ProcessID
@@ -75,7 +75,7 @@ type hand struct {
 
 func (h *hand) Targets() *nemesis.Targets { return h.targets }
 
-// Among returns the chosen process if it is in the list, and otherwise the first process in the list.
+// Among returns the picked process if it is in the list, and otherwise the first process in the list.
 func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
 	if slices.Contains(list, h.on) {
 		return h.on
@@ -83,7 +83,7 @@ func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
 	return list[0]
 }
 
-// Below returns h.first (modulo n) when it is first called, and 0 after that.
+// Below returns h.first (modulo n) the first time it is called, and 0 after that.
 func (h *hand) Below(n int) int {
 	i := h.first % n
 	h.first = 0

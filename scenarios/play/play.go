@@ -1,5 +1,5 @@
-// Package play lets users experiment with a run on a page. A state consists of the text of a scenario and a seed, and
-// is shown as a report. Users edit it with gestures on the report's timeline, and save it as a link or as files. The
+// Package play lets users experiment with a run on a page. A state consists of a scenario's text and a seed, and is
+// shown as a report. Users edit it with gestures on the report's timeline, and save it as a link or as files. The
 // answers are the same whether a command serves the page or the page contains the simulator as WebAssembly.
 //
 // Goals: every gesture edits the scenario's text, so users can read and save what is on the page, and run it with the
@@ -23,15 +23,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// State contains everything on which an answer depends.
+// State contains everything that an answer depends on.
 type State struct {
 	// Text is the scenario with its faults, as in a scenario file. Its expectations are ignored.
 	Text string `json:"text"`
-	// seed of the run; a string in JSON, because a JavaScript number cannot represent all values
+	// the run's seed; a string in JSON, because a JavaScript number cannot represent all values
 	Seed uint64 `json:"seed,string"`
 }
 
-// mistake says why an edit was rejected. It is worded like the error messages of the commands.
+// mistake says why an edit was rejected. It is worded like the commands' error messages.
 type mistake struct {
 	In   string `json:"in"`   // where the mistake is: faults, text, or the key of a setting
 	Line int    `json:"line"` // line of the faults, counted from 1; 0 if it is not in a particular line
@@ -66,13 +66,13 @@ type view struct {
 	Digest   string      `json:"digest"`
 }
 
-// judgedLaw is the outcome of a law.
+// judgedLaw is the outcome for a law.
 type judgedLaw struct {
 	Name    string `json:"name"`
 	Outcome string `json:"outcome"`
 }
 
-// planned is a line of the plan, with the event at which the line's fault struck.
+// planned is a line in the plan, with the event at which its fault struck.
 type planned struct {
 	Line  string `json:"line"`
 	Event int    `json:"event"` // index in the history of the event at which the fault struck; -1 if it never struck
@@ -106,7 +106,7 @@ type opened struct {
 	result   scenarios.Result // result of the run; set by run
 }
 
-// fileName is the name by which error messages refer to a state's text.
+// fileName is what error messages call a state's text.
 const fileName = "scenario"
 
 // open parses a state. If its text is wrong, the error says what is wrong and where.
@@ -126,8 +126,8 @@ func (p *Player) open(s State) (*opened, error) {
 	return o, err
 }
 
-// unexpecting returns a copy of a scenario without the keys "expect" and "promise". removed reports whether the
-// scenario had any of these keys.
+// unexpecting returns a copy of a scenario without its "expect" and "promise" keys. removed reports whether the
+// scenario had either of them.
 func unexpecting(doc *format.Document) (bare *format.Document, removed bool) {
 	bare = doc.Clone()
 	bare.Remove("expect")
@@ -135,7 +135,7 @@ func unexpecting(doc *format.Document) (bare *format.Document, removed bool) {
 	return bare, len(bare.Keys("")) < len(doc.Keys(""))
 }
 
-// Of returns the initial state of a scenario: seed 1, and the scenario's text without expectations. If the text has no
+// Of returns a scenario's initial state: seed 1, and the scenario's text without expectations. If the text has no
 // expectations, it is kept exactly as the author wrote it.
 func Of(s *scenarios.Scenario) (State, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
@@ -149,7 +149,7 @@ func Of(s *scenarios.Scenario) (State, error) {
 	return state, nil
 }
 
-// With returns the state for a scenario with the faults and the seed of the given plan.
+// With returns the state for a scenario with the given plan's faults and seed.
 func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	state, err := Of(s)
 	if err != nil {
@@ -175,7 +175,7 @@ func (o *opened) run() (err error) {
 	return err
 }
 
-// show runs the state and returns the report. If rough is set, the report omits everything that needs further runs,
+// show runs the state and returns the report. If rough is set, the report omits everything that requires more runs,
 // such as which faults are needed for a violation.
 func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
@@ -205,7 +205,7 @@ func (o *opened) show(rough, messages bool) (*view, error) {
 	return shown, nil
 }
 
-// messages returns the requests that arrived, followed by the answers that arrived. Both are in the order in which they
+// messages returns the requests that arrived, followed by the answers that arrived, each in the order in which they
 // were sent.
 func (o *opened) messages() (all []timeline.Message) {
 	for _, answer := range []bool{false, true} {
@@ -232,7 +232,7 @@ func numberOf(sent int, answer bool) int {
 	return 2 * sent
 }
 
-// faults returns the lines of the plan, each with the event at which its fault struck.
+// faults returns the plan's lines, each with the event at which its fault struck.
 func (o *opened) faults(run *single.Run) []planned {
 	strikes := trace.Faults(run.History)
 	all := make([]planned, len(o.scenario.Faults))
@@ -265,8 +265,8 @@ func delaysOne(f nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }
 
-// ends reports whether a fault has an end that users can drag. The crash of a client has none, because the client does
-// not restart.
+// ends reports whether a fault has an end that users can drag. A client crash does not, because the client does not
+// restart.
 func ends(f nemesis.Fault) bool {
 	return !delaysOne(f) && (f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldRestart) &&
 		!nemesis.IsClient(f.Target))

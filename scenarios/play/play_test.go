@@ -18,7 +18,7 @@ import (
 
 var player Player
 
-// begin returns the initial state for a scenario of the catalog.
+// begin returns the initial state for a scenario in the catalog.
 func begin(t testing.TB, name string) State {
 	t.Helper()
 	s, err := scenarios.Named(name)
@@ -46,7 +46,6 @@ func ask(t testing.TB, r request) *reply {
 	return &a
 }
 
-// shown returns the view after an edit of a state.
 func shown(t testing.TB, s State, e *gesture) *view {
 	t.Helper()
 	a := ask(t, request{Do: "show", State: s, Edit: e, Messages: true})
@@ -56,7 +55,6 @@ func shown(t testing.TB, s State, e *gesture) *view {
 	return a.Shown
 }
 
-// each calls the given function for every scenario of the catalog.
 func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state State)) {
 	for i, name := range scenarios.Names() {
 		if i%testkit.Size(32, 8, 1) != 0 {
@@ -72,8 +70,7 @@ func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state St
 	}
 }
 
-// TestThePageShowsTheRunOfTheCommand: for each scenario, the page shows the same digest as the command does after its
-// run.
+// TestThePageShowsTheRunOfTheCommand checks that the page shows the same digest as the command, for each scenario.
 func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -155,13 +152,13 @@ func TestEverySettingAsItIs(t *testing.T) {
 	}
 }
 
-// reached reports whether the reader has reached the goal. The script of the page uses the same rule.
+// reached reports whether the user has reached the goal. The page's script uses the same rule.
 func (g *goal) reached(begin, now *view) bool {
 	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) &&
 		(!g.Faults || len(now.Faults) >= len(begin.Faults))
 }
 
-// TestTheTourIsAnswered performs the experiment of each stop of the tour. The goal must not be reached before the
+// TestTheTourIsAnswered performs the experiment at each stop on the tour. The goal must not be reached before the
 // experiment, and must be reached after it.
 func TestTheTourIsAnswered(t *testing.T) {
 	second := int64(1_000_000_000)
@@ -236,8 +233,8 @@ func TestAMessageIsPulled(t *testing.T) {
 	}
 }
 
-// TestMistakes sends requests that cannot be carried out. Each answer must give the reason and name the part of the
-// page that contains the mistake. It must contain nothing else.
+// TestMistakes sends requests that cannot be carried out. Each answer must contain only the reason and the part of the
+// page with the mistake.
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {
@@ -279,8 +276,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAnOwnTextIsMended checks that a reader can replace text that contains a mistake. The page ignores expectations,
-// but does not remove them from a text that the reader has written.
+// TestAnOwnTextIsMended checks that a user can replace text that contains a mistake. The page ignores expectations, but
+// does not remove them from the user's own text.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
 	now := shown(t, State{Text: "name: x", Seed: 3}, &gesture{Do: "text", Text: own})
@@ -293,8 +290,8 @@ func TestAnOwnTextIsMended(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenAlong checks the files that a reader can download. The scenario must expect the current outcome, the
-// plan must be valid for the scenario, and the Go test must fail for the law that its description names.
+// TestWhatIsTakenAlong checks the files that a user can download. The scenario must expect the current outcome, the
+// plan must be valid for the scenario, and the Go test must fail for the law named in its description.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
 		a := ask(t, request{Do: "take", State: state})
@@ -335,8 +332,8 @@ func TestWhatIsTakenAlong(t *testing.T) {
 	})
 }
 
-// TestWorks sends a request for each of the longer tasks. The answers to "cut", "explore" and "advise" must have a
-// report and propose states. The states that "cut" and "explore" propose must break a law. The answer to "edge" must
+// TestWorks sends a request for each of the longer tasks. The answers to "cut", "explore" and "advise" must contain a
+// report and proposed states. The states proposed by "cut" and "explore" must break a law. The answer to "edge" must
 // contain the edge. A request that is stopped immediately must not return an error.
 func TestWorks(t *testing.T) {
 	state := begin(t, "resource-compare-and-set")
@@ -378,8 +375,8 @@ func BenchmarkShow(b *testing.B) {
 	}
 }
 
-// TestOnlyAStaticPageLeadsToTheScoreboard: a served page does not link to the scoreboard, because there are no other
-// pages in its folder.
+// TestOnlyAStaticPageLeadsToTheScoreboard checks that a served page does not link to the scoreboard, because there are
+// no other pages in its folder.
 func TestOnlyAStaticPageLeadsToTheScoreboard(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		var page strings.Builder

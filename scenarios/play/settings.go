@@ -12,13 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// setting is a key of the scenario and its current value.
+// setting is one of the scenario's keys and its current value.
 type setting struct {
 	Key   string `json:"key"` // name as in FORMAT.md; for a value in the line of a fault, a name such as faults.1.for
 	Value string `json:"value"`
 	Given bool   `json:"given"` // whether the text states the value; otherwise, it is the default
 	Main  bool   `json:"main"`  // whether this is one of the keys that readers change first
-	// words that the key accepts; if Unit is empty, the key accepts only these words
+	// words that the key accepts; if Unit is empty, the key accepts nothing else
 	Words []string `json:"words"`
 	// Unit is "ns" or "1" if the value is a single number, which is then in N. Otherwise, Unit is empty. Least is the
 	// smallest valid number.
@@ -109,7 +109,7 @@ func (o *opened) setInFault(key, value string) error {
 	return o.setFaults(lines)
 }
 
-// protocolsLike returns the protocols that use the kind of servers that the scenario has.
+// protocolsLike returns the protocols that use the scenario's kind of servers.
 func protocolsLike(doc *format.Document) (all []string) {
 	servers := doc.Keys("servers")
 	for _, d := range locks.Definitions() {
@@ -120,7 +120,7 @@ func protocolsLike(doc *format.Document) (all []string) {
 	return all
 }
 
-// variables returns the keys that the scenario's lock accepts. It omits keys in a mapping that is missing from the
+// variables returns the keys that the scenario's lock accepts. It omits keys in mappings that are missing from the
 // text, because setting such a key would add other settings too. The lock accepts a key if the scenario is still valid
 // after the key has been set explicitly to its current value. The result is cached for each kind of lock.
 func (o *opened) variables() []*scenarios.Variable {

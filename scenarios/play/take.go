@@ -18,8 +18,8 @@ type file struct {
 	Text string `json:"text"`
 }
 
-// files returns files that preserve the state: the scenario, with the current outcome as its expected outcome; the
-// plan; a command line for CI; a static page; and, if a law is broken, a Go test that fails until the law holds.
+// files returns files that preserve the state: the scenario, which expects the current outcome; the plan; a command
+// line for CI; a static page; and, if a law is broken, a Go test that fails until the law holds.
 func (o *opened) files() (all []file, err error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (o *opened) files() (all []file, err error) {
 	return append(all, file{Name: name + ".html", Is: "this run as a static page", Text: page.String()}), nil
 }
 
-// expecting returns a copy of the scenario in which the current outcome of each law is the expected one.
+// expecting returns a copy of the scenario that expects each law's current outcome.
 func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
 	doc, _ := unexpecting(o.doc)
 	for _, f := range run.Findings() {

@@ -22,11 +22,11 @@ import (
 type request struct {
 	Do string `json:"do"`
 	State
-	Edit *gesture `json:"edit"` // edit that is applied before the request is answered
-	// whether to skip the search for the faults that are necessary for a violation; set while a fault is dragged
+	Edit *gesture `json:"edit"` // edit to apply before the request is answered
+	// whether to skip the search for the faults that a violation needs; set while a fault is being dragged
 	Rough    bool   `json:"rough"`
 	Messages bool   `json:"messages"` // whether to show the messages as well
-	Vary     string `json:"vary"`     // used by the task edge: KEY=FROM..TO/STEP
+	Vary     string `json:"vary"`     // used by the edge task: KEY=FROM..TO/STEP
 }
 
 // reply is the answer to a request: a problem or a result.
@@ -40,7 +40,7 @@ type reply struct {
 // outcome is the result of a longer task.
 type outcome struct {
 	Words  string     `json:"words"`  // result of edge
-	Report string     `json:"report"` // report of the task, as HTML
+	Report string     `json:"report"` // the task's report, as HTML
 	States []proposal `json:"states"` // states that the reader can open
 }
 
@@ -57,8 +57,8 @@ type Progress struct {
 	Of   int    `json:"of"`
 }
 
-// Ask answers a request. The request and the answer are JSON. A longer task calls progress from time to time, and stops
-// early when ctx is done.
+// Ask answers a request. Both the request and the answer are JSON. A longer task calls progress from time to time, and
+// stops early when ctx is done.
 func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
 	var r request
 	answer := &reply{}
@@ -112,10 +112,10 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 	return answer
 }
 
-// exploredSeeds is the number of random plans that an exploration runs, beginning with the seed of the state.
+// exploredSeeds is the number of random plans that an exploration runs, starting with the state's seed.
 const exploredSeeds = 1000
 
-// mostCut is the maximum number of findings that an exploration shrinks.
+// mostCut is the maximum number of findings to shrink in an exploration.
 const mostCut = 5
 
 // explore runs the scenario under random faults, and shrinks the violations that it finds.
@@ -157,7 +157,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done, nil
 }
 
-// cut makes the plan as small as possible. The smaller plan must still cause the most serious violation.
+// cut makes the plan as small as possible without losing its most serious violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	return done, nil
 }
 
-// adviceSeeds is the number of new plans with which each proposed change is tried.
+// adviceSeeds is the number of new plans for trying each proposed change.
 const adviceSeeds = 20
 
 // advise tries changes to the scenario to find out which of them prevent its violations.
@@ -194,7 +194,7 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	for _, tried := range advice.Mending[:min(advise.Confirmed, len(advice.Mending))] {
 		text, err := advice.File(tried)
 		if err != nil {
-			continue // skip it: the report lists the changes, which must be made by hand
+			continue // skip it: the report lists the changes that must be made by hand
 		}
 		s, err := scenarios.Parse(fileName, text)
 		if err != nil {
@@ -212,7 +212,7 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 // to an edge.
 const edgeSeeds, sureSeeds = 5, 50
 
-// edge varies one key and finds the values at which mutual exclusion begins to hold or to be violated.
+// edge varies one key and finds the values at which mutual exclusion starts to hold or stops holding.
 func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*outcome, error) {
 	subject, err := sweep.NewSubject(o.scenario)
 	if err != nil {

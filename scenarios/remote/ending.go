@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// tail stores the text that a process has printed since its last message. This text shows why the process ended.
+// tail stores the text that a process has printed since its last message, which shows why the process ended.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte
@@ -17,10 +17,11 @@ type tail struct {
 	killed string // why the process was killed; empty if it was not
 }
 
-// tailLimit is the maximum number of bytes that are stored. The first lines are stored, since they show the cause.
+// tailLimit is the maximum number of bytes that are stored. What is stored is the beginning, since the first lines show
+// the cause.
 const tailLimit = 1 << 20
 
-// Write adds output of the process, but stores only the text after the last mark.
+// Write adds output from the process, but stores only the text after the last mark.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,17 +41,17 @@ func (t *tail) forget() {
 	t.text = t.text[:0]
 }
 
-// kill records the reason for killing the process.
+// kill records why the process is being killed.
 func (t *tail) kill(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.killed = why
 }
 
-// shown is the maximum number of bytes of the printed text that are reported.
+// shown is the maximum number of bytes of the output that are reported.
 const shown = 4 << 10
 
-// race is the beginning of a report of the race detector.
+// race is how a race detector report begins.
 const race = "WARNING: DATA RACE"
 
 // ending returns an error that explains why the process ended. more is the rest of its output.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsPrintedIsOfWhatFollowsTheMark checks that a tail stores the text after the last mark, no matter how the
-// output is split, and how long the text before the mark is.
+// TestWhatIsPrintedIsOfWhatFollowsTheMark checks that a tail keeps the text after the last mark, no matter how the
+// output is split up or how long the text before the mark is.
 func TestWhatIsPrintedIsOfWhatFollowsTheMark(t *testing.T) {
 	const after = "\nWARNING: DATA RACE\n"
 	for _, before := range []string{"", "of the run before", strings.Repeat("x", tailLimit+10)} {
@@ -39,9 +39,9 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
-// TestAChannelOfAPackageVariableIsNamed checks that the error names the package to which a channel belongs, even if
-// this is visible only in the goroutine that created the waiting goroutine. In the example, package context waits on
-// the Done channel of a context from another package.
+// TestAChannelOfAPackageVariableIsNamed checks that the error names the package that a channel belongs to, even if this
+// can be seen only in the goroutine that created the waiting one. In the example, package context waits on the Done
+// channel of another package's context.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
 go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)
@@ -64,13 +64,13 @@ created by context.(*cancelCtx).propagateCancel in goroutine 41
 	}
 }
 
-// killed returns the error for a process that was killed and has printed the given dump.
+// killed returns the error for a process that was killed after printing the given dump.
 func killed(dump string) error {
 	return (&tail{killed: "the run made no progress"}).ending(nil, []byte(dump))
 }
 
-// TestAWaitForAMutexThatStopsTheClock checks that a wait for a mutex that stops the clock of the latest bubble is
-// detected immediately, and that the error names versions of Go that avoid it.
+// TestAWaitForAMutexThatStopsTheClock checks that a mutex wait that stops the clock of the latest bubble is detected
+// immediately, and that the error names versions of Go that avoid it.
 func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	for name, test := range map[string]struct {
 		states []string // states of goroutines, with their bubbles
@@ -110,7 +110,7 @@ func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreThoseOfTheLatestBubble checks that goroutines of earlier bubbles do not count, because the clocks of
+// TestGoroutinesAreThoseOfTheLatestBubble checks that goroutines in earlier bubbles do not count, because the clocks of
 // those bubbles have stopped.
 func TestGoroutinesAreThoseOfTheLatestBubble(t *testing.T) {
 	dump := ""

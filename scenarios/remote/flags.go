@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Flags returns this test binary's arguments that must also be passed to the processes that execute its runs, so that a
-// test behaves the same there. These are the user's own flags, -short, and all arguments after the flags. Flags that
-// tell go test what to run and where to write output are omitted. The flags in except are also omitted, because they
-// are meant only for this process.
+// Flags returns the arguments of this test binary that must also be passed to the processes that execute its runs, so
+// that a test behaves the same there. These are the user's own flags, -short, and all arguments after the flags. It
+// omits flags that tell go test what to run and where to write output, and the flags in except, which are meant only
+// for this process.
 func Flags(except ...string) []string { return own(flag.CommandLine, os.Args[1:], except...) }
 
 // own implements Flags. The flags in set were parsed from args.
@@ -38,7 +38,8 @@ func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 }
 
 // EndWithParent makes this process end when its parent process ends for any reason. in is this process's standard
-// input, which is closed when the parent ends. The end is delayed while other code keeps all goroutines from running.
+// input, which is closed when the parent ends. The end may be delayed while other code keeps all goroutines from
+// running.
 func EndWithParent(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // wait for the end of the input, since the parent sends nothing

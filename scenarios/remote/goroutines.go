@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Goroutine is a goroutine of a bubble, as it appears in a dump.
+// Goroutine is a goroutine in a bubble, as it appears in a dump.
 type Goroutine struct {
 	State string // state in Go's words, such as "running", "sync.Mutex.Lock" or "chan receive"
 	// durable is set if the goroutine is durably blocked, as defined by testing/synctest, so that virtual time may
@@ -61,8 +61,8 @@ func Goroutines(dump string) (all []*Goroutine) {
 	return all
 }
 
-// bubbleOf returns the number of the bubble to which a goroutine belongs, counted from 1, or 0 if it belongs to none.
-// head is the text in brackets in the goroutine's header.
+// bubbleOf returns the number of a goroutine's bubble, counting from 1, or 0 if the goroutine is not in a bubble. head
+// is the text in brackets in the goroutine's header.
 func bubbleOf(head string) int {
 	_, number, _ := strings.Cut(head, "synctest bubble ")
 	number, _, _ = strings.Cut(number, " ") // labels may follow
@@ -89,7 +89,7 @@ func framesOf(text string) (all []frame) {
 	return all
 }
 
-// creation is the beginning of the line with the call that created a goroutine.
+// creation begins the line with the call that created a goroutine.
 const creation = "created by "
 
 // ofGo lists packages of the standard library whose functions wait on behalf of other code.
@@ -108,14 +108,14 @@ func (g *Goroutine) own() *frame {
 	return nil
 }
 
-// Idle reports whether a goroutine belongs to sim/bubble and waits for work or runs a task.
+// Idle reports whether a goroutine belongs to sim/bubble and is either waiting for work or running a task.
 func (g *Goroutine) Idle() bool {
 	at := g.own()
 	return at != nil && (strings.HasSuffix(at.function, "/bubble.(*Driver).work.func1") ||
 		strings.HasPrefix(at.function, "iter.Pull[") || strings.Contains(at.function, "fencepost/sim.(*Stacks)"))
 }
 
-// In reports whether a goroutine runs in a function whose name contains the given text, or was created by such a
+// In reports whether a goroutine is running in a function whose name contains the given text, or was created by such a
 // function.
 func (g *Goroutine) In(name string) bool {
 	return slices.ContainsFunc(g.frames, func(f frame) bool {
@@ -147,15 +147,15 @@ func waits(state string) string {
 	return "waits (" + state + ")"
 }
 
-// short returns the name of a function without the path of its package.
+// short returns a function's name without its package path.
 func short(function string) string { return function[strings.LastIndexByte(function, '/')+1:] }
 
 func base(place string) string { return place[strings.LastIndexByte(place, '/')+1:] }
 
-// depth is the maximum number of calls that are listed for a goroutine.
+// depth is the maximum number of calls listed for a goroutine.
 const depth = 8
 
-// calls lists the innermost calls of a goroutine and the call that created it, each with its place in the source code.
+// calls lists a goroutine's innermost calls and the call that created it, each with its position in the source code.
 func (g *Goroutine) calls() string {
 	var b strings.Builder
 	for i, f := range g.frames {
@@ -187,9 +187,10 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes the channel on which a goroutine waits, if the channel was created outside the run. Such a wait
-// prevents virtual time from advancing. The channel probably belongs to the package of the innermost call outside the
-// standard library, in this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
+// stranger describes the channel on which a goroutine is waiting, if the channel was created outside the run. Such a
+// wait prevents virtual time from advancing. The channel probably belongs to the package of the innermost call outside
+// the standard library, in this goroutine or in its creator. stranger returns "" if the goroutine is waiting for
+// something else.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""
@@ -209,15 +210,15 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 		"go:linkname and an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
 }
 
-// packageOf returns the path of the package to which a function belongs.
+// packageOf returns the path of a function's package.
 func packageOf(function string) string {
 	at := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[at:], ".")
 	return function[:at] + name
 }
 
-// culprits describes the goroutines that keep virtual time from advancing, and what each of them waits for. If there
-// are none, it returns the beginning of the dump.
+// culprits describes the goroutines that keep virtual time from advancing, and what each of them is waiting for. If
+// there are none, it returns the beginning of the dump.
 func culprits(dump []byte) string {
 	all := Goroutines(string(dump))
 	var b strings.Builder
@@ -240,18 +241,18 @@ func culprits(dump []byte) string {
 	return b.String()
 }
 
-// Standstill is the beginning of the error of a run in which a wait for a mutex has stopped virtual time. This happens
-// with versions of Go that package bubble does not know, and is likely to recur in other runs.
+// Standstill begins the error for a run in which a wait for a mutex has stopped virtual time. This happens with
+// versions of Go that package bubble does not know, and is likely to recur in other runs.
 const Standstill = "the run stopped because a goroutine waits for a mutex"
 
-// ReportStandstill reports, to the process that controls the run, that the run in this process has stopped because a
-// goroutine waits for a mutex. The caller must then end this process.
+// ReportStandstill tells the process that controls the run that the run has stopped because a goroutine is waiting for
+// a mutex. The caller must then end this process.
 func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
 }
 
 // StandsStill reports whether a wait for a mutex has stopped virtual time. It looks only at the goroutines of the
-// latest bubble in a dump: one of them waits for a mutex, and none of them is running.
+// latest bubble in a dump: one of them must be waiting for a mutex, and none of them may be running.
 func StandsStill(dump string) bool {
 	latest, runs, stops := 0, false, false
 	for _, head := range goroutine.FindAllStringSubmatch(dump, -1) {
@@ -270,14 +271,14 @@ func StandsStill(dump string) bool {
 	return stops && !runs
 }
 
-// running lists the states in which a goroutine runs, or will continue without the help of another goroutine.
+// running lists the states in which a goroutine is running, or will continue without another goroutine's help.
 var running = []string{"running", "runnable", "syscall", "IO wait", "preempted", "copystack", "semacquire"}
 
-// stopsByMutex reports whether a goroutine keeps virtual time from advancing because it waits for a mutex.
+// stopsByMutex reports whether a goroutine keeps virtual time from advancing because it is waiting for a mutex.
 func (g *Goroutine) stopsByMutex() bool { return !g.durable && strings.Contains(g.State, "Lock") }
 
-// mutex explains why a goroutine that waits for a mutex keeps virtual time from advancing. It returns "" if the
-// goroutine waits for something else.
+// mutex explains why a goroutine that is waiting for a mutex keeps virtual time from advancing. It returns "" if the
+// goroutine is waiting for something else.
 func mutex(g *Goroutine) string {
 	if !g.stopsByMutex() {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quit makes a worker dump its goroutines and end. Go shows the stack of a running goroutine only if it runs on the
-// thread that receives the signal. Therefore quit sends the signal to the running thread.
+// quit makes a worker dump its goroutines and end. Go shows the stack of a running goroutine only if it is running on
+// the thread that receives the signal. Therefore quit sends the signal to the running thread.
 func quit(worker *os.Process) error {
 	thread := busiest(worker.Pid)
 	if thread == 0 {
@@ -23,10 +23,10 @@ func quit(worker *os.Process) error {
 	return syscall.Tgkill(worker.Pid, thread, syscall.SIGQUIT)
 }
 
-// memory returns the peak memory use of an ended process, in bytes.
+// memory returns the peak memory use, in bytes, of a process that has ended.
 func memory(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
 
-// usageOf returns the processor time that a process has used so far.
+// usageOf returns the CPU time that a process has used so far.
 func usageOf(pid int) usage {
 	all := usage{rests: true}
 	for _, t := range threadsOf(pid) {
@@ -38,7 +38,7 @@ func usageOf(pid int) usage {
 	return all
 }
 
-// spentBy returns the processor time that a process has used, or 0 if it has ended. It is much cheaper than usageOf.
+// spentBy returns the CPU time that a process has used, or 0 if it has ended. It is much cheaper than usageOf.
 func spentBy(pid int) time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(int32(^pid<<3|2), &t) // clock_getcpuclockid(3): the clock of all threads of the process
@@ -48,7 +48,7 @@ func spentBy(pid int) time.Duration {
 // userHZ is the number of clock ticks per second in proc(5). This is sysconf(_SC_CLK_TCK), which is fixed on Linux.
 const userHZ = 100
 
-// busiest returns the running thread of a process that has used the most CPU time, or 0 if no thread is running.
+// busiest returns the running thread that has used the most CPU time in a process, or 0 if no thread is running.
 func busiest(pid int) (thread int) {
 	most := -1
 	for _, t := range threadsOf(pid) {

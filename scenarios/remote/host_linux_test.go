@@ -7,8 +7,8 @@ import (
 )
 
 // TestBothWaysOfMeasuringAgree compares two measurements of the processor time that this process has used: the
-// process's own clock, and the sum over its threads in /proc. The sum counts only whole ticks of each thread and
-// ignores threads that have ended.
+// process's own clock, and the sum over its threads in /proc. The sum counts only each thread's whole ticks and ignores
+// threads that have ended.
 func TestBothWaysOfMeasuringAgree(t *testing.T) {
 	const much = 200 * time.Millisecond
 	clock, threads := spentBy(os.Getpid()), usageOf(os.Getpid())

@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// hung is the processor time that a process may use before its next message. After that, the process is killed. If the
-// host does not report processor time, real time is used instead. Normal runs take milliseconds.
+// hung is the processor time that a process may use before its next message. A process that exceeds it is killed. If
+// the host does not report processor time, real time is used instead. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is the maximum real time for which a process may run without using any processor time, if the host reports
-// processor times. A run waits only for virtual time, which advances immediately, so a process that uses no processor
-// time hangs. overdue is the maximum real time that a process may take, even if it uses processor time.
+// idle is the maximum real time that a process may run without using any processor time, if the host reports processor
+// time. A run waits only for virtual time, which advances immediately, so a process that is not using any processor
+// time hangs. overdue is the maximum real time that a process may take, even if it is using processor time.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
-// mark begins a line on standard output that is a message of the process. It distinguishes the message from lines that
-// the code under test prints. On standard error, the mark is a line by itself. Text after this line was printed after
-// the message was sent, even if the other process reads the two streams at different times.
+// mark begins a message from the process on standard output. It distinguishes messages from lines printed by the code
+// under test. On standard error, mark is on a line by itself. What follows this line was printed after the message was
+// sent, even if the other process reads the two streams at different times.
 const mark = "\x16fencepost "
 
-// Say sends a one-line message from the calling process. The other process gets the message from Process.Next.
+// Say sends a one-line message to the process that called Start, which gets it from Process.Next.
 func Say(out, problems io.Writer, line []byte) error {
 	_, err := fmt.Fprintf(problems, "\n%s\n", mark)
 	_, failed := fmt.Fprintf(out, "\n%s%s\n", mark, line)
@@ -52,8 +52,8 @@ type Process struct {
 }
 
 // Start executes a test binary in a folder, with one additional environment variable. patience is the maximum processor
-// time that the process may use before its next message; 0 means a minute. Before its first message it may use at least
-// a minute, because a process takes time to start.
+// time that the process may use before its next message; 0 means a minute. A process takes time to start, so before its
+// first message it may use at least a minute.
 func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
 	p.cmd.Dir = folder
@@ -71,8 +71,8 @@ func Start(binary, folder, variable string, patience time.Duration, args ...stri
 	return p, p.cmd.Start()
 }
 
-// environ returns the environment of a process that performs runs, with one additional variable. The process runs on
-// one thread, and its random numbers can be seeded. A data race ends the process during the run that causes the race.
+// environ returns the environment of a process that performs runs, with one additional variable. Such a process runs on
+// one thread, and its random numbers can be seeded. A data race ends the process during the run that causes it.
 func environ(more string) []string {
 	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
 		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
@@ -85,7 +85,7 @@ func (p *Process) send(line []byte) error {
 	return err
 }
 
-// Next waits for the next message of the process. If the process has ended without another message, the error says why.
+// Next waits for the process's next message. If the process has ended without another message, the error says why.
 func (p *Process) Next() ([]byte, error) {
 	done := make(chan struct{})
 	defer close(done)
@@ -104,8 +104,8 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard waits until done is closed. It kills the process if the process takes too long. If started is set, it also
-// kills a process that does nothing for too long.
+// guard waits until done is closed. It kills the process if it takes too long. If started is set, it also kills a
+// process that does nothing for too long.
 func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience
@@ -141,7 +141,7 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 	}
 }
 
-// usage is the processor time that a process has used, and whether all its threads sleep. known is false if the host
+// usage is the processor time used by a process, and whether all its threads are sleeping. known is false if the host
 // does not report this.
 type usage struct {
 	spent        time.Duration
@@ -159,7 +159,7 @@ func (p *Process) kill(why string, done <-chan struct{}) {
 	}
 }
 
-// end waits for the end of the process, and returns the reason why it ended.
+// end waits for the process to end, and returns the reason.
 func (p *Process) end() error {
 	p.ended.Do(func() {
 		p.in.Close()
@@ -178,7 +178,7 @@ func (p *Process) Close() {
 	p.end()
 }
 
-// CPU returns the processor time that an ended process used, according to the host.
+// CPU returns the processor time used by an ended process, according to the host.
 func (p *Process) CPU() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
@@ -186,7 +186,7 @@ func (p *Process) CPU() time.Duration {
 // Succeeded reports whether a process has ended on its own, with exit code 0.
 func (p *Process) Succeeded() bool { return p.cmd.ProcessState != nil && p.cmd.ProcessState.Success() }
 
-// Memory returns the peak memory use of a process that has ended, in bytes, or 0 if the host does not report it.
+// Memory returns the peak memory use of an ended process, in bytes, or 0 if the host does not report it.
 func (p *Process) Memory() int64 {
 	return memory(p.cmd.ProcessState)
 }

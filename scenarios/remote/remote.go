@@ -1,6 +1,6 @@
-// Package remote performs runs in another process. This process executes the test binary of a package whose lock is Go
-// code (scenarios/locktest). Therefore, scenarios with such a lock can be searched, swept and shrunk in the same way as
-// any other scenario.
+// Package remote performs runs in another process, which executes the test binary of a package whose lock is Go code
+// (scenarios/locktest). Therefore, scenarios with such a lock can be searched, swept and shrunk in the same way as any
+// other scenario.
 //
 // Goals: a run in another process is the same, to the last event, as a run in this process. If a process dies or hangs,
 // its run ends with an error that says so, and leaves no process or file behind. Non-goals: what happens inside that
@@ -82,7 +82,7 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 // Environment is the name of an environment variable. If its value is Served, a test binary serves requests.
 const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 
-// Test is a test that calls locktest.Run, in the test binary of its package.
+// Test is a test in its package's test binary. It calls locktest.Run.
 type Test struct {
 	folder, binary, name string
 	// folder of the binary, which Close removes; nil if the Test did not build one
@@ -125,7 +125,8 @@ func Build(folder, name string) (*Test, error) {
 }
 
 // Open returns the test with the given name in a test binary that was built earlier on this platform. The binary runs
-// in folder, which need not be the package's own folder. For a lock that reads no files, an empty folder is enough.
+// in folder, which need not be the package's own folder. If the lock does not read any files, an empty folder is
+// enough.
 func Open(binary, folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a test binary: name one of its tests", binary)
@@ -175,10 +176,10 @@ func (t *Test) known(name string) error {
 	return errors.New(problem)
 }
 
-// Pattern returns the argument of -run that selects only this test.
+// Pattern returns the -run argument that selects only this test.
 func (t *Test) Pattern() string { return Pattern(t.name) }
 
-// Pattern returns the argument of -run that selects only the test with the given name.
+// Pattern returns the -run argument that selects only the test with the given name.
 func Pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
 
 // Scenario returns the scenario that the test's Config describes.
@@ -200,10 +201,10 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (s
 		Missed: a.Missed, Sent: a.Sent}, err
 }
 
-// SetFlags sets further arguments for all processes that are started later.
+// SetFlags sets additional arguments for all processes started from now on.
 func (t *Test) SetFlags(args []string) { t.flags = args }
 
-// OneRunEach makes each further run use a new process, because the code may keep state from one run to the next.
+// OneRunEach makes every run from now on use a new process, because the code may keep state between runs.
 func (t *Test) OneRunEach() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,8 +213,8 @@ func (t *Test) OneRunEach() {
 }
 
 // ask sends a request to a process. If the run fails in a process that has already performed other runs, ask repeats it
-// in a new process. If the run then succeeds, the code keeps state from one run to the next. From then on, each run
-// uses a new process.
+// in a new process. If it then succeeds, the code must be keeping state between runs, so from then on each run uses a
+// new process.
 func (t *Test) ask(r Request) (Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -232,7 +233,7 @@ func (t *Test) ask(r Request) (Answer, error) {
 }
 
 // askOne sends a request to an idle process, or to a new one if no process is idle or if anew is set. A process that
-// does not answer is not used again. first reports whether the process had not received any request before.
+// does not answer is not used again. first reports whether this was the first request to the process.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
 	if err != nil {
@@ -258,7 +259,7 @@ func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) 
 	return a, first, err
 }
 
-// process returns an idle process. It returns a new one if no process is idle or if anew is set.
+// process returns an idle process, or a new one if no process is idle or if anew is set.
 func (t *Test) process(anew bool) (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

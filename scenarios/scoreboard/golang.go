@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// GoResults is the name of a file with a copy of the results in scenarios/locktest/libraries. The file is in this
-// package's folder. A test checks that the copy is up to date.
+// GoResults is the name of a file in this package's folder with a copy of the results in scenarios/locktest/libraries.
+// A test checks that the copy is up to date.
 const GoResults = "go.json"
 
-// goRow is a Go library in one configuration. Its result and its page are in scenarios/locktest/libraries.
+// goRow is a Go library in one configuration. Its result and page are in scenarios/locktest/libraries.
 type goRow struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -23,15 +23,15 @@ type goRow struct {
 	Result  Result `json:"result"`
 }
 
-// goPromise describes what a Go library promises. It applies to all rows whose names begin with the same prefix. It is
-// an entry of go.yaml.
+// goPromise is an entry in go.yaml that describes what a Go library promises. It applies to all rows with names that
+// begin with Prefix.
 type goPromise struct {
 	Prefix  string `yaml:"prefix"`
 	Promise string `yaml:"promise"`
 	Stated  string `yaml:"stated"`
 }
 
-// locktestResult is a result file of scenarios/locktest/libraries.
+// locktestResult is a result file from scenarios/locktest/libraries.
 type locktestResult struct {
 	Cells []struct {
 		Family, Care               string
@@ -46,8 +46,8 @@ type locktestResult struct {
 	}
 }
 
-// Collect reads the results of Go libraries from a folder that is laid out like scenarios/locktest/libraries. It
-// returns the content of the file GoResults.
+// Collect reads the Go libraries' results from a folder that is laid out like scenarios/locktest/libraries. It returns
+// the content for the file GoResults.
 func Collect(libraries fs.FS) ([]byte, error) {
 	names, err := fs.Glob(libraries, "testdata/*.json")
 	if err != nil {
@@ -65,7 +65,7 @@ func Collect(libraries fs.FS) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// collect reads the result and the page of one Go library.
+// collect reads one Go library's result and page.
 func collect(libraries fs.FS, name string) (*goRow, error) {
 	row := &goRow{Name: name}
 	page, err := fs.ReadFile(libraries, "findings/"+name+".md")
@@ -95,8 +95,8 @@ func collect(libraries fs.FS, name string) (*goRow, error) {
 	return row, nil
 }
 
-// result adds up the counts for each family of faults. As in locktest's tables, violations of resource-safety count
-// only if the clients check the validity of their locks.
+// result adds up the counts for each fault family. As in locktest's tables, resource-safety violations count only if
+// the clients check the validity of their locks.
 func (r *locktestResult) result(version string) Result {
 	all := Result{Version: version}
 	for _, c := range r.Cells {
@@ -123,7 +123,7 @@ func (r *locktestResult) result(version string) Result {
 	return all
 }
 
-// goRows returns the rows of the Go libraries, and the promises of these libraries.
+// goRows returns the Go libraries' rows and promises.
 func goRows(files fs.FS) (rows []goRow, promises []goPromise, err error) {
 	text, err := fs.ReadFile(files, GoResults)
 	if err == nil {
@@ -135,7 +135,7 @@ func goRows(files fs.FS) (rows []goRow, promises []goPromise, err error) {
 	return rows, promises, decode(files, "go.yaml", &promises)
 }
 
-// promiseOf returns the promises of a row's library, or nil if go.yaml does not contain them.
+// promiseOf returns the promises made by a row's library, or nil if go.yaml does not contain them.
 func promiseOf(promises []goPromise, name string) *goPromise {
 	var best *goPromise
 	for i := range promises {

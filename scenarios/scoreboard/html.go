@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Document returns the page for a web site: the table with all rows, and a section for each row.
+// Document returns a page for a web site: the table with all rows, and a section for each row.
 func (b *Board) Document() *document.Document {
 	runs := 0
 	table := document.Table{Heading: "library", Columns: []document.Column{{Title: "version", Words: true},
@@ -87,7 +87,7 @@ func (e *entry) section() document.Section {
 	return s
 }
 
-// blocks returns the blocks that describe one finding in the section of a scoreboard row.
+// blocks returns the blocks that describe one finding in a scoreboard row's section.
 func (e *entry) blocks(f *Finding) []document.Block {
 	words := string(f.Law) + ", " + f.Cause + ". " + f.Headline
 	if x := e.explanation(f); x != nil {
@@ -100,8 +100,8 @@ func (e *entry) blocks(f *Finding) []document.Block {
 		document.Command(e.replay(f))}, e.onReal(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))...)
 }
 
-// onReal returns the blocks that say whether a violation also occurred on a real server. There are none if this was not
-// tried.
+// onReal returns the blocks that say whether a violation also occurred on a real server. If this was not tried, there
+// are none.
 func (e *entry) onReal(law checker.Law, cause, file string) []document.Block {
 	r := e.real(law, cause)
 	if r == nil {

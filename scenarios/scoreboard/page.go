@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// title is the title of the Markdown page and of the HTML page.
+// title is the title of both the Markdown page and the HTML page.
 const title = "Lock libraries under faults"
 
 // legend explains the letters in the table.
@@ -39,7 +39,7 @@ findings were tried there and none came out. An empty cell was not tried. The or
 mean that the library is at fault: its page says whether each finding is due to the library, its settings, the servers
 or a limit of all leases.`
 
-// method explains how the results in the scoreboard were obtained.
+// method explains how the scoreboard's results were obtained.
 const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of
 their work and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose
 library says for how long the lock is valid writes only within that time. If a library renews a Redis lock by itself,
@@ -50,11 +50,11 @@ default mix. The Go libraries run in process, with one to five faults a schedule
 unmodified programs in virtual time (scenarios/live), before simulated servers, with one fault a schedule; the resource
 is not paused. The column of all kinds is that of schedules with faults of several kinds.`
 
-// rerun explains how to repeat the runs of a scoreboard row.
+// rerun explains how to repeat the runs for a scoreboard row.
 const rerun = `The page of a row has the command that installs its library. This runs redis-py again, and writes its result
 and the pages:`
 
-// correction explains how the author of a library can correct a row.
+// correction explains how a library's author can correct a row.
 const correction = `Each row is a folder in scenarios/scoreboard/libraries. Its row.yaml has everything that was written by hand:
 version, settings, what the documentation promises and where, and what each finding is due to. Its client is the program
 in the command. Change them, run the row again with its command, and send what has changed. A test fails if a page
@@ -64,7 +64,7 @@ scenarios/locktest/libraries.`
 // wrapped wraps text into lines for Markdown.
 func wrapped(words string) string { return strings.Join(text.Wrap(words, 118), "\n") + "\n" }
 
-// item returns the given words as a list item in Markdown.
+// item returns the given words as a Markdown list item.
 func item(words string) string { return "- " + strings.Join(text.Wrap(words, 116), "\n  ") + "\n" }
 
 // markdown returns the page with the table of all rows.
@@ -116,8 +116,8 @@ func (b *Board) notTried() string {
 	return "\n## Not explored\n\n" + out.String()
 }
 
-// Pages returns the pages of the rows that have folders, and the page of the table. The keys are their paths relative
-// to this package.
+// Pages returns the pages for the rows that have folders, and the page with the table. The keys are their paths
+// relative to this package.
 func (b *Board) Pages() map[string]string {
 	all := map[string]string{"README.md": b.markdown()}
 	for _, e := range b.entries {
@@ -128,7 +128,7 @@ func (b *Board) Pages() map[string]string {
 	return all
 }
 
-// markdown returns the Markdown page of a scoreboard row.
+// markdown returns a scoreboard row's Markdown page.
 func (e *entry) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s under faults\n\n%s\n", e.Name, wrapped("After reading this page you know which promises "+
@@ -190,7 +190,7 @@ func (e *entry) facts() (all document.Facts) {
 }
 
 // table returns a table that shows, for each family of faults, in how many runs each law was decided, and in how many
-// of them it was broken.
+// of those it was broken.
 func (e *entry) table() string {
 	var out, failed strings.Builder
 	out.WriteString("| promise |")
@@ -224,8 +224,8 @@ func (e *entry) table() string {
 	return out.String()
 }
 
-// cell returns the content of a table cell: the number of runs in which a law was broken, and the number of those in
-// which it was decided. If it was broken in none, the cell also has an upper bound on the rate, such as "<1/100".
+// cell returns the contents of a table cell: the number of runs in which a law was broken, and the number of runs in
+// which it was decided. If no run broke it, the cell also has an upper bound on the rate, such as "<1/100".
 func (o *Outcome) cell(law checker.Law) string {
 	broke, decided := o.Broke[law], o.decided(law)
 	switch {
@@ -249,7 +249,7 @@ func (r *Result) found(f *Finding) string {
 	return strings.Join(seen, ", ")
 }
 
-// finding returns the section about one finding for the page of a scoreboard row.
+// finding returns the section about one finding on a scoreboard row's page.
 func (e *entry) finding(f *Finding) string {
 	words := f.Headline
 	if x := e.explanation(f); x != nil {
@@ -263,8 +263,8 @@ func (e *entry) finding(f *Finding) string {
 		e.confirmed(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))
 }
 
-// confirmed says what a violation of a law did to a real server. It returns "" if nobody tried. file is the path of the
-// scenario, relative to the row's folder.
+// confirmed says what a violation of a law did to a real server. It returns "" if nobody tried. file is the scenario's
+// path, relative to the row's folder.
 func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	r := e.real(law, cause)
 	if r == nil {
@@ -273,8 +273,7 @@ func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	return "\n" + wrapped(r.words()) + "\n    " + e.live(file) + "\n"
 }
 
-// aimed returns the section about hand-written faults. It is part of the page of a scoreboard row. aimed returns "" if
-// there are no such faults.
+// aimed returns the section about hand-written faults on a scoreboard row's page, or "" if there are no such faults.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
@@ -289,8 +288,8 @@ func (e *entry) aimed() string {
 	return out.String()
 }
 
-// closest returns the section about the laws that no run broke. It is part of the page of a scoreboard row. closest
-// returns "" if no run came close to breaking such a law.
+// closest returns the section about the laws that no run broke on a scoreboard row's page, or "" if no run came close
+// to breaking one.
 func (e *entry) closest() string {
 	if e.result == nil {
 		return ""

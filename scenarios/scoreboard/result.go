@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Result is the result of exploring the lock of a scoreboard row. It is stored as result.json in the row's folder.
+// Result is the result of exploring a scoreboard row's lock. It is stored as result.json in the row's folder.
 type Result struct {
 	Version  string    `json:"version"` // version of the library that was run, as the row gave it
 	Date     string    `json:"date"`    // date of the exploration, YYYY-MM-DD
@@ -20,19 +20,19 @@ type Result struct {
 	Findings []Finding `json:"findings"` // one finding for each law and cause
 }
 
-// Outcome is the result of exploring the lock of a scoreboard row under one family of faults.
+// Outcome is the result of exploring a scoreboard row's lock under one family of faults.
 type Outcome struct {
 	Family string `json:"family"`
 	Runs   int    `json:"runs"` // including the failed ones
 	// number of runs in which each law was decided: it held or was violated; nil if that was not counted
 	Decided map[checker.Law]int `json:"decided,omitempty"`
-	// number of runs that could not be judged because a client failed, and how the first of them failed
+	// number of runs that could not be judged because a client failed, and how the first one failed
 	Failed  int                 `json:"failed,omitempty"`
 	Why     string              `json:"why,omitempty"`
 	Broke   map[checker.Law]int `json:"broke,omitempty"`  // number of runs in which each law was broken
 	Causes  []Broken            `json:"causes,omitempty"` // the same by law and cause
 	Closest []Close             `json:"closest,omitempty"`
-	// number of pairs of law and cause for which repeating the run did not give the same violation
+	// number of violations, by law and cause, that did not recur when the run was repeated
 	Unstable int `json:"unstable,omitempty"`
 }
 
@@ -43,14 +43,14 @@ type Broken struct {
 	Runs  int         `json:"runs"`
 }
 
-// Close is how close the runs came to breaking a law that none of them broke.
+// Close describes how close the runs came to breaking a law that none of them broke.
 type Close struct {
 	Law   checker.Law `json:"law"`
 	Seed  uint64      `json:"seed"`
 	Words string      `json:"words"`
 }
 
-// Finding is a violation of a law with a particular cause. It contains the smallest plan that reproduces the violation.
+// Finding is a violation of a law with a particular cause, with the smallest plan that reproduces it.
 type Finding struct {
 	Law      checker.Law `json:"law"`
 	Cause    string      `json:"cause"`
@@ -60,7 +60,7 @@ type Finding struct {
 	Folder   string      `json:"folder"`  // folder with the plan and its scenario, relative to the row's folder
 }
 
-// resultOf returns the result of a scoreboard row, or nil if the row has none.
+// resultOf returns a scoreboard row's result, or nil if it has none.
 func resultOf(files fs.FS, r *Row) (*Result, error) {
 	text, err := fs.ReadFile(files, path.Join(r.Folder(), "result.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,13 +73,13 @@ func resultOf(files fs.FS, r *Row) (*Result, error) {
 	return result, json.Unmarshal(text, result)
 }
 
-// Encode returns the content of result.json.
+// Encode returns the contents of result.json.
 func (r *Result) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(r, "", " ")
 	return append(text, '\n'), err
 }
 
-// OutcomeOf returns the outcome of an exploration. It omits findings about laws that the scenario does not promise.
+// OutcomeOf returns the outcome of an exploration. It omits findings that the scenario's promise does not cover.
 func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome {
 	o := Outcome{Family: family, Runs: e.Done(), Failed: e.Failed.Runs, Decided: map[checker.Law]int{}}
 	if o.Failed > 0 {
@@ -104,7 +104,7 @@ func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome
 	return o
 }
 
-// add adds a number of runs that broke a law.
+// add increases the number of runs that broke a law.
 func (o *Outcome) add(law checker.Law, runs int) {
 	if runs == 0 {
 		return
@@ -145,8 +145,8 @@ func (o *Outcome) decided(law checker.Law) int {
 	return o.Decided[law]
 }
 
-// marks returns the letters of those of the given laws that were broken, or a dot if none was. The letter of a law that
-// no run decided is followed by a question mark.
+// marks returns the letters of the given laws that were broken, or a dot if none was. The letter of a law that no run
+// decided is followed by a question mark.
 func (o *Outcome) marks(laws []checker.Law) string {
 	var b strings.Builder
 	for _, l := range letters {
@@ -170,7 +170,7 @@ func (o *Outcome) marks(laws []checker.Law) string {
 }
 
 // marks returns the table cell for a family, or "" if the family was not tried. If a law was broken only by
-// hand-written faults, and by no random schedule, the law's letter is in parentheses.
+// hand-written faults, not by any random schedule, its letter is in parentheses.
 func (e *entry) marks(family string) string {
 	if e.result == nil {
 		return ""
@@ -196,8 +196,8 @@ func (e *entry) marks(family string) string {
 	return marks
 }
 
-// realMarks returns the table cell that says which promises broke on a real server, too: their letters, a dot if none
-// did, or "" if nobody tried.
+// realMarks returns the table cell about real servers: the letters of the promises that were broken there as well, a
+// dot if none were, or "" if nobody tried.
 func (e *entry) realMarks() string {
 	if len(e.Real) == 0 {
 		return ""

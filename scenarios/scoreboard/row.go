@@ -3,7 +3,7 @@
 //
 // A row is one library in one configuration. Each row has a folder in libraries. The folder's row.yaml is written by
 // hand and describes the row. cmd/scoreboard writes the other files in the folder: one scenario for each family, the
-// smallest plans, result.json and README.md. The rows of Go libraries have no folder: they are run by
+// smallest plans, result.json and README.md. The rows for Go libraries have no folder: they are run by
 // scenarios/locktest/libraries, and their results are read from there.
 //
 // Goals: every statement about a library comes from a result or names its source; each row has the command that repeats
@@ -31,7 +31,7 @@ var files embed.FS
 // Files returns the rows and results that this program was built with.
 func Files() fs.FS { return files }
 
-// Row is a lock library in one configuration. Its fields are the keys of row.yaml.
+// Row is a lock library in one configuration. Its fields are row.yaml's keys.
 type Row struct {
 	Name     string `yaml:"-"` // the name of the row's folder
 	Library  string `yaml:"library"`
@@ -45,29 +45,29 @@ type Row struct {
 	Protocol string `yaml:"protocol"` // the protocol that the laws assume
 	Compute  string `yaml:"compute"`  // how long a client works while it holds the lock
 	Fencing  bool   `yaml:"fencing"`  // whether the resource compares fencing tokens
-	// the command that installs the library; it runs in the top folder of the repository
+	// the command to install the library, run in the repository's top folder
 	Install string `yaml:"install"`
 	Client  string `yaml:"client"` // the command of a client; empty if the row was not tried
 	Seeds   int    `yaml:"seeds"`  // the number of schedules of each family
-	// NotTried is the reason why the row has no result, if it has none.
+	// NotTried says why the row has no result, if it has none.
 	NotTried string `yaml:"not-tried"`
-	// OnlyReal means that the clients run only in real time on real servers, for the reason in NotTried.
+	// OnlyReal means that the clients can run only in real time on real servers, for the reason in NotTried.
 	OnlyReal bool          `yaml:"only-real"`
 	Explains []Explanation `yaml:"explains"`
 	Aimed    []Aimed       `yaml:"aimed"`
-	// Confirmed describes other observations in real time on a real server, and the commands with which they were made.
+	// Confirmed describes other observations in real time on a real server, and the commands that produced them.
 	Confirmed string `yaml:"confirmed"`
 	Real      []Real `yaml:"real"`
 }
 
-// Explanation says who is responsible for a finding, such as the library, and which lines of code cause the finding.
+// Explanation says who or what is responsible for a finding, such as the library, and which lines of code cause it.
 type Explanation struct {
 	Law   checker.Law `yaml:"law"`
 	Cause string      `yaml:"cause"` // the cause as in the result
 	Text  string      `yaml:"text"`
 }
 
-// Aimed is a fault that was written by hand. It breaks a promise, but seldom occurs in random schedules.
+// Aimed is a hand-written fault. It breaks a promise, but seldom occurs in random schedules.
 type Aimed struct {
 	Family string      `yaml:"family"` // the family in whose column the table shows the fault
 	Fault  string      `yaml:"fault"`
@@ -76,14 +76,14 @@ type Aimed struct {
 	Text   string      `yaml:"text"` // which side is responsible for the violation, and which lines explain it
 }
 
-// Real says whether a violation, from a finding or from a hand-written fault, also occurred on a real server in real
-// time.
+// Real says whether a violation, either from a finding or from a hand-written fault, also occurred on a real server in
+// real time.
 type Real struct {
 	Law    checker.Law `yaml:"law"`
 	Cause  string      `yaml:"cause"`
 	Server string      `yaml:"server"` // name and version of the server
 	Broke  bool        `yaml:"broke"`  // whether the same law was broken there by the same cause
-	// Text says what happened instead. If Broke is set, it says how many runs did not break it, if any.
+	// Text says what happened instead. If Broke is set, it says how many runs, if any, did not break the law.
 	Text string `yaml:"text"`
 }
 
@@ -98,22 +98,21 @@ func (r *Real) words() string {
 	return "In real time, " + r.Server + " broke the same promise by the same cause:"
 }
 
-// ttl is the time to live of every lock.
+// ttl is every lock's time to live.
 const ttl = "8s"
 
-// limit is the time after which a run ends. It is long enough for six critical sections of 20 s and for one wait that
-// is far too long.
+// limit is when a run ends. It leaves enough time for six 20 s critical sections and one wait that is far too long.
 const limit = "240s"
 
-// Family is a family of faults. Package locktest has families with the same names and the same faults, because the
-// table also shows locktest's results for Go libraries.
+// Family is a family of faults. Package locktest has families with the same names and faults, because the table also
+// shows locktest's results for Go libraries.
 type Family struct {
 	Name, words string // words say what the faults do
 	weights     string // value of the key "weights" in the scenarios
 }
 
-// Families lists the families of faults in the order of the table's columns. The last family contains the faults of all
-// others.
+// Families lists the fault families in the order of the table's columns. The last family contains the faults from all
+// the others.
 var Families = []Family{
 	{"pauses", "a client or a server stops for a while and then continues, as during garbage collection.",
 		"{pause: 6}"},
@@ -126,8 +125,8 @@ var Families = []Family{
 	{"all", "faults of several of these kinds in one schedule.", ""},
 }
 
-// judged lists the laws that are checked when a lock of the scoreboard is explored. The last one is checked only if the
-// lock gives fencing tokens.
+// judged lists the laws that are checked when one of the scoreboard's locks is explored. The last one is checked only
+// if the lock provides fencing tokens.
 var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
 	checker.FaultTolerance, checker.TokenOrder}
 
@@ -140,16 +139,16 @@ func (r *Row) laws() []checker.Law {
 }
 
 // Applies reports whether a row is explored under a family of faults. A row whose clients run only in real time is not.
-// The family "failovers" requires a replica. The family of all faults is never explored: each schedule of a row has
-// only one fault, so the schedules of this family would only repeat those of the other families.
+// The family "failovers" requires a replica. The family of all faults is never explored: each of a row's schedules has
+// only one fault, so this family's schedules would only repeat those of the other families.
 func (f Family) Applies(r *Row) bool {
 	return f.weights != "" && !r.OnlyReal && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }
 
-// Folder returns the folder of the row, relative to this package.
+// Folder returns the row's folder, relative to this package.
 func (r *Row) Folder() string { return path.Join("libraries", r.Name) }
 
-// Scenario returns the text of the scenario in which the row's lock is explored under a family of faults.
+// Scenario returns the text of the scenario for exploring the row's lock under a family of faults.
 func (r *Row) Scenario(f Family) string {
 	return r.scenario(f.Name, "one fault of the family "+f.Name, fmt.Sprintf(`mix:
   faults: 1
@@ -158,8 +157,7 @@ func (r *Row) Scenario(f Family) string {
 `, f.weights))
 }
 
-// AimedScenario returns a scenario that contains the hand-written fault with index n, and the name of the scenario's
-// file.
+// AimedScenario returns a scenario with the hand-written fault at index n, and the name of the scenario's file.
 func (r *Row) AimedScenario(n int) (file, text string) {
 	a, name := r.Aimed[n], fmt.Sprintf("aimed-%d", n+1)
 	return name + ".yaml", r.scenario(name, "a fault that was placed by hand", fmt.Sprintf(`faults:
@@ -169,8 +167,7 @@ expect:
 `, a.Fault, a.Law, a.Cause))
 }
 
-// scenario returns a scenario with the row's lock. It includes the given YAML text, which contains the settings for
-// faults.
+// scenario returns a scenario with the row's lock. It includes the given YAML text with the fault settings.
 func (r *Row) scenario(name, under, faults string) string {
 	var laws []string
 	for _, l := range r.laws() {

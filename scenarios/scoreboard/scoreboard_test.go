@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// here returns the scoreboard made from the current files of this folder.
+// here returns the scoreboard built from the files in this folder.
 func here(t *testing.T) *Board {
 	t.Helper()
 	b, err := New(os.DirFS("."))
@@ -33,8 +33,8 @@ func TestPagesShowTheResults(t *testing.T) {
 	}
 }
 
-// TestGoRowsAreTheResultsOfTheGoLibraries checks that go.json agrees with the results of the Go libraries. With
-// -update, it rewrites go.json.
+// TestGoRowsAreTheResultsOfTheGoLibraries checks that go.json agrees with the Go libraries' results. With -update, it
+// rewrites go.json.
 func TestGoRowsAreTheResultsOfTheGoLibraries(t *testing.T) {
 	got, err := Collect(os.DirFS("../locktest/libraries"))
 	if err != nil {
@@ -61,8 +61,7 @@ func TestGoRowsAreTheResultsOfTheGoLibraries(t *testing.T) {
 	}
 }
 
-// TestScenariosFollowTheirRows checks that the scenarios of each row agree with the row. With -update, it rewrites
-// them.
+// TestScenariosFollowTheirRows checks that each row's scenarios agree with the row. With -update, it rewrites them.
 func TestScenariosFollowTheirRows(t *testing.T) {
 	for _, e := range folders(t) {
 		for _, f := range Families {
@@ -106,8 +105,8 @@ func folders(t *testing.T) (all []entry) {
 	return all
 }
 
-// TestRowsAreWhole checks that each row contains everything that its page needs, and has either a result or a reason
-// why it has none.
+// TestRowsAreWhole checks that each row contains everything that its page needs. It must have either a result or a
+// reason for not having one.
 func TestRowsAreWhole(t *testing.T) {
 	for _, e := range folders(t) {
 		for key, value := range map[string]string{"library": e.Library, "language": e.Language, "version": e.Version,
@@ -155,7 +154,7 @@ func TestFindingsAreExplained(t *testing.T) {
 }
 
 // TestRealServersRanFindings checks that each statement about a real server is about a finding or a hand-written fault
-// of its row.
+// in its row.
 func TestRealServersRanFindings(t *testing.T) {
 	said := 0
 	for _, e := range folders(t) {
@@ -212,8 +211,8 @@ func TestCountsAgreeWithFindings(t *testing.T) {
 	}
 }
 
-// TestPlansAreThoseOfTheResults checks the plan file and the scenario file of each finding. It also checks that a row's
-// folder contains no unknown files.
+// TestPlansAreThoseOfTheResults checks each finding's plan file and scenario file. It also checks that a row's folder
+// does not contain unknown files.
 func TestPlansAreThoseOfTheResults(t *testing.T) {
 	for _, e := range folders(t) {
 		known := map[string]bool{"row.yaml": true, "README.md": true}
@@ -245,7 +244,7 @@ func TestPlansAreThoseOfTheResults(t *testing.T) {
 	}
 }
 
-// checkPlan checks that the plan in a folder is the plan of the finding and fits the scenario in the same folder.
+// checkPlan checks that the plan in a folder is the finding's plan and fits the scenario in the same folder.
 func checkPlan(t *testing.T, folder string, f *Finding) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, search.PlanFile))
@@ -275,7 +274,7 @@ func checkPlan(t *testing.T, folder string, f *Finding) {
 	}
 }
 
-// TestMarks checks the letters in a cell. A broken promise adds one letter, however many runs broke it. If only
+// TestMarks checks the letters in a cell. A broken promise adds one letter, no matter how many runs broke it. If only
 // hand-written faults broke the promise, its letter is in parentheses. If no run decided whether the promise is kept,
 // its letter has a question mark.
 func TestMarks(t *testing.T) {
@@ -309,7 +308,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestTheWebPageHasEveryRow checks that the HTML page has a section about each row, to which the row's name links.
+// TestTheWebPageHasEveryRow checks that the HTML page has a section on each row, and that the row's name links to it.
 func TestTheWebPageHasEveryRow(t *testing.T) {
 	b := here(t)
 	var page strings.Builder
@@ -331,9 +330,8 @@ func TestTheWebPageHasEveryRow(t *testing.T) {
 	}
 }
 
-// TestVersionsArePinned checks that the install command of a row installs the versions that the row states. A row
-// states versions like this: redis 8.1.0 on CPython 3.11.2. The last part is the version of the language, which the
-// command does not install.
+// TestVersionsArePinned checks that a row's install command installs the versions that the row states, for example
+// "redis 8.1.0 on CPython 3.11.2". The last part is the language version, which the command does not install.
 func TestVersionsArePinned(t *testing.T) {
 	workers := map[string]func(library, version string) (file, pin string){
 		"python-locks": func(l, v string) (string, string) { return "requirements.txt", `(?m)^` + l + `==` + v + `$` },

@@ -17,7 +17,7 @@ type Board struct {
 	causes  []Explanation // explanations of causes that are not specific to one library
 }
 
-// entry is a row of the table.
+// entry is a row in the table.
 type entry struct {
 	Row
 	result  *Result // nil if the row has no result
@@ -64,8 +64,7 @@ func New(files fs.FS) (*Board, error) {
 	return b, nil
 }
 
-// explanation returns the explanation of a finding. It returns nil if neither the row nor the list of common causes has
-// one.
+// explanation returns a finding's explanation. It returns nil if neither the row nor the list of common causes has one.
 func (e *entry) explanation(f *Finding) *Explanation {
 	if own := find(e.Explains, f.Law, f.Cause); own != nil {
 		return own
@@ -99,7 +98,7 @@ func (e *entry) notTried() string {
 	return cmp.Or(e.NotTried, "Not explored yet; the command of the row explores it.")
 }
 
-// former reports whether the result is for a version other than the one that the row specifies.
+// former reports whether the result is for a version other than the row's.
 func (e *entry) former() bool { return e.result != nil && e.result.Version != e.Version }
 
 // explore returns the command that explores the row's lock under a family of faults.
@@ -108,7 +107,7 @@ func (e *entry) explore(family string) string {
 		"' --seeds " + strconv.Itoa(e.Seeds)
 }
 
-// real says whether a violation of a law by a particular cause also occurred on a real server. It returns nil if nobody
+// real says whether a law's violation with a particular cause also occurred on a real server. It returns nil if nobody
 // tried.
 func (e *entry) real(law checker.Law, cause string) *Real {
 	i := slices.IndexFunc(e.Real, func(r Real) bool { return r.Law == law && r.Cause == cause })
@@ -118,8 +117,8 @@ func (e *entry) real(law checker.Law, cause string) *Real {
 	return &e.Real[i]
 }
 
-// live returns the command that runs a scenario of the row in real time on a real server. file is the scenario's path,
-// relative to the row's folder.
+// live returns the command that runs one of the row's scenarios in real time on a real server. file is the scenario's
+// path, relative to the row's folder.
 func (e *entry) live(file string) string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(e.Servers, "{"), ":") // such as redis
 	return "fencepost live scenarios/scoreboard/" + e.Folder() + "/" + file + " --servers " + kind + " --client '" +

@@ -10,9 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// aim contains what happens in a fault-free run: its requests, and the times of its events. Some of the randomly drawn
-// faults are aimed at one of these requests or times. A fault at a random time would seldom hit one particular message
-// among thousands.
+// aim contains what happens in a fault-free run: its requests and event times. Some of the randomly drawn faults are
+// aimed at one of them. A fault at a random time would seldom hit one particular message among thousands.
 type aim struct {
 	seed     uint64 // seed of the fault-free run
 	known    bool
@@ -20,16 +19,15 @@ type aim struct {
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
 }
 
-// aimedTogether is the number of consecutive plans that share a fault-free run: their faults are aimed at events of
+// aimedTogether is the number of consecutive plans that share a fault-free run: their faults are aimed at events in
 // that run. All of these plans use the run's seed.
 const aimedTogether = 16
 
-// baseOf returns the seed of a fault-free run. The faults of the given seed's plan are aimed at the requests and events
-// of that run.
+// baseOf returns the seed of the fault-free run that the given seed's faults are aimed at.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// at stores the requests and events of a fault-free run. Faults are aimed at them. If the run failed (err is not nil),
-// no fault is aimed.
+// at stores a fault-free run's requests and events, so that faults can be aimed at them. If the run failed (err is not
+// nil), faults are not aimed.
 func (a *aim) at(r scenarios.Result, err error) {
 	a.kinds, a.instants = nil, a.instants[:0]
 	if err == nil { // otherwise the plans' own runs will fail in the same way
@@ -72,11 +70,11 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 }
 
-// archer aims the faults of one plan at requests and events of the fault-free run.
+// archer aims one plan's faults at requests and events in the fault-free run.
 type archer struct {
 	*aim
 	random *sim.Stream
-	// library reports whether the lock comes from a library. The points inside a library's code are unknown, so faults
+	// library reports whether the lock comes from a library. Points inside the library's code are unknown, so faults
 	// that would strike at such a point are aimed at answers instead.
 	library bool
 }
@@ -90,8 +88,8 @@ func (a *archer) request() *nemesis.Sent {
 	return &of[a.below(len(of))]
 }
 
-// near picks one of the instants after the given time. It returns this instant, or a time shortly before it (by 1 µs,
-// or by up to 3 ms). ok is false if that time is not after the given time.
+// near picks one of the instants later than after. It returns that instant, or a time shortly before it (1 µs, or up to
+// 3 ms). ok is false if the result would not be later than after.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {
@@ -107,10 +105,10 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn aims a fault at a request, an answer or the time of an event of the fault-free run. It returns f unchanged if
-// there is nothing to aim at or if f cannot be aimed. Only faults that strike at a time or at a message are aimed. A
-// fault that strikes at a point in a client's code is not aimed, with one exception: if the client's lock comes from a
-// library, a pause is moved to an answer.
+// turn aims a fault at a request, an answer or an event time in the fault-free run. It returns f unchanged if there is
+// nothing to aim at or if f cannot be aimed. Only faults that strike at a time or at a message are aimed. A fault that
+// strikes at a point in a client's code is not aimed, with one exception: if the client's lock comes from a library, a
+// pause is moved to an answer.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
 	case len(a.kinds) == 0:

@@ -74,7 +74,7 @@ func TestAimedPlansArePlans(t *testing.T) {
 	}
 }
 
-// If the mix specifies how long faults last, an aimed fault also lasts that long.
+// If the mix specifies how long faults last, an aimed fault lasts that long, too.
 func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	plans, err := NewPlans(parsed(t, strings.Replace(aimedAt, "aimed: 100%",
 		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s, delay: 6s..7s", 1)))
@@ -109,7 +109,7 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	}
 }
 
-// With "aimed: 0%" in the mix, no faults are aimed at events of a fault-free run, so no fault-free run is performed.
+// With "aimed: 0%" in the mix, no faults are aimed at events in a fault-free run, so no such run is performed.
 func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)
@@ -123,8 +123,8 @@ func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	}
 }
 
-// Aiming finds a violation that occurs only if one particular message is delayed. Random plans seldom delay that
-// message. It is the release of a failed attempt, and it must arrive after the next attempt has acquired the lock.
+// Aiming finds a violation that occurs only if one particular message, which random plans seldom delay, is delayed. It
+// is a failed attempt's release, and it must arrive after the next attempt has acquired the lock.
 func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
 	first := func(aimed string) int {
 		s := parsed(t, `name: late

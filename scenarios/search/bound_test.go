@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leastProbability returns a lower bound on the probability that the only fault of a plan delays one given message of
-// the fault-free run (a request, or the answer to it). Requests are grouped into classes: classes is the number of
-// classes, and requests is the number of requests in the same class. The formula is in the README, and uses the numbers
-// in the mix. Its first three factors are the same for any single fault that names a request.
+// leastProbability returns a lower bound on the probability that a plan has only one fault, and that it delays a given
+// message (a request, or the answer to it) in the fault-free run. Requests are grouped into classes. classes is the
+// number of classes, and requests is the number of requests in the given message's class. The formula is in the README,
+// and uses the numbers in the mix. Its first three factors are the same for any single fault that names a request.
 func leastProbability(s *Plans, requests, classes int) float64 {
 	m := s.scenario.Mix
 	weights := 0
@@ -26,21 +26,20 @@ func leastProbability(s *Plans, requests, classes int) float64 {
 	return (1 - float64(m.Guided)/100) / numbers * kind * float64(m.Aimed) / 100 / float64(classes*requests) / 2
 }
 
-// leastUntil returns a lower bound on the probability that a delayed message arrives at one given instant. instants is
+// leastUntil returns a lower bound on the probability that a delayed message arrives at a given instant. instants is
 // the number of instants after the message was sent.
 func leastUntil(instants int) float64 { return 1 / float64(6*instants) }
 
-// strike is a message of the fault-free run and the length of its delay. If until is 0, strike stands for delays of any
-// length.
+// strike is the delay of a message in the fault-free run. If until is 0, it stands for delays of any length.
 type strike struct {
 	message string
 	until   time.Duration
 }
 
-// TestTheBoundIsKept draws plans whose faults are aimed at one fault-free run. For each request and answer of that run,
-// it counts the plans whose only fault delays that message. If the mix draws only such faults, it also counts these
-// plans separately for each time of arrival. No count may be significantly below the number that leastProbability
-// predicts (see holdTo).
+// TestTheBoundIsKept checks that plans aimed at one fault-free run delay its messages about as often as predicted. For
+// each request and answer in that run, it counts the plans whose only fault delays that message. If the mix draws only
+// such faults, it also counts the plans for each time of arrival. No count may be significantly below the number that
+// leastProbability predicts (see holdTo).
 func TestTheBoundIsKept(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	for _, test := range []struct {
@@ -82,13 +81,13 @@ mix: {`+test.mix+"}\n"))
 	}
 }
 
-// heldUp returns a text that identifies the message that a fault delays.
+// heldUp returns a string that identifies the message that a fault delays.
 func heldUp(f *nemesis.Fault) string {
 	return fmt.Sprint(f.Target, " ", f.Peer, " ", f.Trigger.Message.Nth, f.Trigger.Message.Command)
 }
 
-// holdTo checks how many times each message was delayed. The number may be at most four standard deviations below the
-// number that leastProbability predicts.
+// holdTo checks how often each message was delayed. This may be at most four standard deviations less often than
+// leastProbability predicts.
 func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
 	hold := func(what strike, least float64) {
 		want := least * float64(plans)

@@ -12,8 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is a close call: a run that came closer to violating a law than all other runs of the search, without violating
-// it.
+// Close is a close call: a run that did not violate a law, but came closer to it than all other runs in the search.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`
@@ -21,15 +20,15 @@ type Close struct {
 	margin.Call
 }
 
-// File returns the name of the file that stores the plan of the close call.
+// File returns the name of the file that stores the close call's plan.
 func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 
-// Closest contains the closest calls of a search, at most one per law. If two runs came equally close, it contains the
-// call of the run with the lower seed.
+// Closest contains a search's closest calls, at most one per law. If two runs came equally close, it contains the call
+// from the run with the lower seed.
 type Closest []Close
 
-// Note adds the close calls of a run that are worth reporting. seed is the seed of the run. p is the plan of the run,
-// which is stored with the close calls, or nil if it need not be stored.
+// Note adds those of a run's close calls that are worth reporting. p is the run's plan, which is stored with the calls,
+// or nil if it need not be stored.
 func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	for i := range calls {
 		if calls[i].Telling() {
@@ -39,8 +38,7 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 }
 
 // consistent reports whether c can be the result of the given runs. c must have at most one close call per law, in the
-// order of the laws, and the seeds must have been run. If the text about a close call names servers, the call must list
-// some.
+// order of the laws, and the seeds must have been run. A call with a description that names servers must list some.
 func (c Closest) consistent(ran Ranges) bool {
 	last := -1
 	for _, call := range c {
@@ -54,15 +52,15 @@ func (c Closest) consistent(ran Ranges) bool {
 	return true
 }
 
-// Add adds the closest calls of other runs.
+// Add adds the closest calls from other runs.
 func (c *Closest) Add(more Closest) {
 	for _, call := range more {
 		c.add(call, nil)
 	}
 }
 
-// add adds a close call unless c has a closer one for the same law. p is the plan of its run, or nil if call already
-// contains the plan.
+// add adds a close call unless c has a closer one for the same law. p is the plan of the call's run, or nil if the call
+// already contains it.
 func (c *Closest) add(call Close, p *nemesis.Plan) {
 	at, known := slices.BinarySearchFunc(*c, call.Law, func(o Close, l checker.Law) int {
 		return slices.Index(checker.Laws, o.Law) - slices.Index(checker.Laws, l)
@@ -79,7 +77,7 @@ func (c *Closest) add(call Close, p *nemesis.Plan) {
 	(*c)[at] = call
 }
 
-// Whole returns the close calls of those laws that no run violated.
+// Whole returns the close calls for laws that no run violated.
 func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	for _, call := range c {
 		if laws.Of(call.Law).Violated == 0 {
@@ -94,7 +92,7 @@ func (c *Close) words() string {
 	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
 }
 
-// describe returns a sentence about the closest call for a law. It returns "" if there was none.
+// describe returns a sentence about the closest call for a law, or "" if there was none.
 func (c Closest) describe(law checker.Law) string {
 	i := slices.IndexFunc(c, func(o Close) bool { return o.Law == law })
 	if i < 0 {
@@ -103,7 +101,7 @@ func (c Closest) describe(law checker.Law) string {
 	return c[i].words()
 }
 
-// Facts describes each of the close calls.
+// Facts describes each close call.
 func (c Closest) Facts() document.Facts {
 	facts := document.Facts{}
 	for i := range c {

@@ -1,6 +1,6 @@
 package search
 
-// The code in this file lets other processes perform the runs of an exploration and shrink its findings.
+// The code in this file lets other processes perform an exploration's runs and shrink its findings.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Names of the stages of an exploration.
+// Names of an exploration's stages.
 const (
 	SeedsStage = "seeds" // stage that runs seeds; each position is a seed
 	cutStage   = "cut"   // stage that shrinks findings; each position is the index of a finding
@@ -24,7 +24,7 @@ const (
 // handedOut is the number of seeds that one process gets at a time. Running them takes a few seconds.
 const handedOut = 4096
 
-// stage returns the runs of the exploration as a campaign stage, which other processes can carry out.
+// stage returns the exploration's runs as a campaign stage, which other processes can carry out.
 func (e *Result) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
 	own := e.own()
@@ -38,7 +38,7 @@ func (s Span) begun() Span {
 }
 
 // RunBy makes other processes perform all runs. Each time it has added some results to e, it calls counted, if counted
-// is not nil. If other processes lost some runs, these runs are missing from the result.
+// is not nil. Runs lost by other processes are missing from the result.
 func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
@@ -62,7 +62,8 @@ func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()
 	})
 }
 
-// join adds the results of another exploration of the same scenario. No seed may be in both explorations.
+// join adds the results of another exploration of the same scenario. The two explorations must not have any seeds in
+// common.
 func (e *Result) join(part *Result) error {
 	if !part.fits(e) {
 		return fmt.Errorf("a part comes from another scenario, other faults or another version of this program")
@@ -75,7 +76,7 @@ func (e *Result) join(part *Result) error {
 }
 
 // CutBy makes other processes shrink the findings of this exploration of s. It returns one result per finding, in the
-// same order. A result is nil if it was lost, or if the violation did not occur again.
+// same order. A result is nil if it was lost, or if the violation did not recur.
 func (e *Result) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
 	if len(e.Findings) == 0 {
 		return nil, nil
@@ -116,7 +117,7 @@ type cutting struct {
 	Findings campaign.Findings `json:"findings"`
 }
 
-// Worker performs a part of an exploration of one scenario, in another process. It is a campaign.Worker.
+// Worker performs part of one scenario's exploration in another process. It is a campaign.Worker.
 type Worker struct {
 	scenario *scenarios.Scenario
 	explorer *explorer
@@ -129,7 +130,7 @@ func NewWorker(s *scenarios.Scenario) (*Worker, error) {
 	return &Worker{scenario: s, explorer: x}, err
 }
 
-// turnTo prepares the worker to draw the plans of the span s.
+// turnTo prepares the worker to draw the plans for the span s.
 func (w *Worker) turnTo(s *Span) (err error) {
 	if w.free != s.Free {
 		w.free = s.Free
@@ -138,8 +139,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 	return err
 }
 
-// Make performs the jobs first to first+size-1 of a stage. If ctx ends before they are finished, Make returns the error
-// of ctx and no results.
+// Make performs a stage's jobs from first to first+size-1. If ctx ends before they are finished, Make returns ctx's
+// error and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
 		return nil, fmt.Errorf("stage %s has %d positions: "+
@@ -212,7 +213,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 	return json.Marshal(parts)
 }
 
-// shrunk is the JSON form of a Shrunk. It omits fields that can be obtained by running the plan again.
+// shrunk is a Shrunk's JSON form. It omits fields that can be recomputed by running the plan again.
 type shrunk struct {
 	Law      checker.Law     `json:"law"`
 	Cause    checker.Cause   `json:"cause"`
@@ -235,8 +236,8 @@ func (r *Shrunk) encode() ([]byte, error) {
 		r.Ending})
 }
 
-// decodeShrunk reads a violation of s that encode wrote. It runs the plan again and checks that the violation still
-// occurs.
+// decodeShrunk reads one of s's violations, as written by encode. It runs the plan again and checks that the violation
+// still occurs.
 func decodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
 	var held shrunk
 	if err := decode(b, &held); err != nil {

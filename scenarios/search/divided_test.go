@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// strangers returns workers that stand for other processes and carry out the stages of s. Each worker gets a batch of
+// strangers returns workers that act as other processes and carry out the stages of s. Each worker gets one batch of
 // seeds at a time. The results of a batch are lost if it contains one of the seeds in lost.
 func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t,
@@ -28,8 +28,8 @@ func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntes
 		}}
 }
 
-// An exploration that other processes perform has the same result and the same shrunk findings as one that a single
-// process performs.
+// An exploration performed by other processes has the same result and the same shrunk findings as one performed by a
+// single process.
 func TestOthersMakeTheSameExploration(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	seeds := testkit.Size(120, 400, 400)
@@ -71,7 +71,7 @@ func TestOthersMakeTheSameExploration(t *testing.T) {
 	}
 }
 
-// If a process fails to deliver the results of some seeds, these seeds are missing from the exploration.
+// If a process fails to deliver the results for some seeds, these seeds are missing from the exploration.
 func TestWhatOthersLoseIsMissing(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	e, err := NewExploration(s, 3, 60, Whole)
@@ -88,7 +88,7 @@ func TestWhatOthersLoseIsMissing(t *testing.T) {
 	}
 }
 
-// A worker refuses stages that it does not know or cannot carry out.
+// A worker rejects stages that it does not know or cannot carry out.
 func TestAWorkerRefusesWhatItDoesNotKnow(t *testing.T) {
 	s, other := named(t, "kleppmann-gc-pause"), named(t, "fenced-gc-pause")
 	e, err := NewExploration(s, 3, 60, Whole)

@@ -3,7 +3,7 @@
 // plans within bounds; package sweep looks for the boundary between safe and unsafe parameter values.
 //
 // Goals: the result of a search depends only on its scenario and its options. It does not depend on the number of
-// workers, or on whether the search was interrupted and resumed. A search reports what it has really tried, and never
+// workers, or on whether the search was interrupted and resumed. A search reports what it has actually tried, and never
 // counts a missing result as a pass. Non-goals: drawing faults (nemesis), running and judging one plan (scenarios), the
 // formats of a report (reports).
 package search

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestALawIsNotKeptBecauseAClientEnded checks the judgment of a run in which a client ended before its work was done. A
+// TestALawIsNotKeptBecauseAClientEnded checks the verdict on a run in which a client ended before its work was done. A
 // law that holds in this run must be undecided, and the report must say why. Violations in this run must count.
 func TestALawIsNotKeptBecauseAClientEnded(t *testing.T) {
 	const text = "name: ended\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 1s}\n" +

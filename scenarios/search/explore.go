@@ -12,20 +12,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Drawn holds the fields of a Result that are used only if the search draws its faults at random.
+// Drawn holds the Result fields that are used only if the search draws its faults at random.
 type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// Differing counts the blocks of plans in which the search stopped using earlier runs as guides, because repeating
-	// a run gave a different result (see Guides).
+	// Differing counts the blocks of plans in which the search stopped using earlier runs as guides, because a repeated
+	// run had a different result (see Guides).
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
 	plans map[uint64]nemesis.Plan // guided plans of the findings that this process has made, by seed
 }
 
-// Differing counts the blocks of seeds in which repeating a run gave a different result. Runs are repeated before their
+// Differing counts the blocks of seeds in which a repeated run had a different result. Runs are repeated before their
 // plans are varied.
 type Differing struct {
 	Blocks int    `json:"blocks"`
@@ -45,7 +45,7 @@ func (d *Differing) add(more Differing) {
 	d.Blocks += more.Blocks
 }
 
-// NewExploration prepares to run the given number of seeds (at least 1), beginning with firstSeed. It returns an error
+// NewExploration prepares to run the given number of seeds (at least 1), starting with firstSeed. It returns an error
 // if the mix cannot draw any fault, if there are not that many seeds, or if the fault-free run failed.
 func NewExploration(s *scenarios.Scenario, firstSeed uint64, seeds int, shard Shard) (*Result, error) {
 	free := !Guides(s, seeds)
@@ -61,7 +61,7 @@ func NewExploration(s *scenarios.Scenario, firstSeed uint64, seeds int, shard Sh
 	return newExploration(span), nil
 }
 
-// newExploration returns an exploration with all counts at zero, for the seeds of the span.
+// newExploration returns an exploration for the span's seeds, with all counts at zero.
 func newExploration(span Span) *Result {
 	return &Result{Span: span, Laws: campaign.NewLaws(checker.Laws), Drawn: &Drawn{Faults: campaign.NewFaults()}}
 }
@@ -86,7 +86,7 @@ func newExplorer(s *scenarios.Scenario, of *Span) (*explorer, error) {
 	return &explorer{scenario: s, plans: plans, runner: runner}, nil
 }
 
-// explore runs the seeds of r. It stops early when ctx is done.
+// explore runs r's seeds. It stops early when ctx is done.
 func (w *explorer) explore(ctx context.Context, r Range) (*Result, error) {
 	part := newExploration(Span{})
 	for i := range r.count() {
@@ -129,7 +129,7 @@ func (w *explorer) explore(ctx context.Context, r Range) (*Result, error) {
 	return part, nil
 }
 
-// add adds the results of other runs of the same exploration.
+// add adds the results of other runs in the same exploration.
 func (d *Drawn) add(part *Drawn) {
 	d.Undecided += part.Undecided
 	d.Empty += part.Empty
@@ -143,8 +143,8 @@ func (d *Drawn) add(part *Drawn) {
 	d.Closest.Add(part.Closest)
 }
 
-// keep stores the plan of each finding's first seed. Drawing a guided plan again would require repeating all earlier
-// runs of the plan's block.
+// keep stores the plan for each finding's first seed. Drawing a guided plan again would require repeating all earlier
+// runs in the plan's block.
 func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	before := r.plans
 	r.plans = nil
@@ -160,8 +160,7 @@ func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	}
 }
 
-// PlanOf returns the plan of a finding. If the finding comes from another process, PlanOf draws the plan again with
-// plans.
+// PlanOf returns a finding's plan. If the finding comes from another process, PlanOf draws the plan again with plans.
 func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	if plan, known := d.plans[f.First]; known {
 		return plan
@@ -169,7 +168,7 @@ func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	return plans.Plan(f.First)
 }
 
-// allFaults returns the counts of all kinds of faults added together.
+// allFaults returns the counts for all kinds of faults added together.
 func (d *Drawn) allFaults() (all campaign.Fault) {
 	for _, t := range d.Faults {
 		all.Drawn, all.Struck, all.Met = all.Drawn+t.Drawn, all.Struck+t.Struck, all.Met+t.Met

@@ -16,7 +16,7 @@ import (
 // planGroup is a set of findings with the same smallest plan. The finding about the most serious law comes first.
 type planGroup []*ReducedFinding
 
-// planGroups is the part of the report that shows all findings. If there is little room, the last groups get one line
+// planGroups is the part of the report that shows all findings. If there isn't much room, the last groups get one line
 // each or are only counted.
 type planGroups []planGroup
 
@@ -51,7 +51,7 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict returns the finding with f's law and cause in the run of the smallest plan, or nil if there is none.
+// verdict returns the finding with f's law and cause in the smallest plan's run, or nil if there is none.
 func (f *ReducedFinding) verdict() *checker.Finding {
 	found := f.Run.Verdict.Of(f.Law)
 	return found.By(f.Cause)
@@ -65,7 +65,7 @@ func (g planGroup) headline() string {
 	return g[0].violation()
 }
 
-// sign returns a symbol that shows whether a group breaks a promise, and the style of the symbol.
+// sign returns a symbol that shows whether a group breaks a promise, and the symbol's style.
 func (g planGroup) sign() (string, text.Style) {
 	if g[0].Promised {
 		return document.Failed.Sign(), text.Red
@@ -83,8 +83,8 @@ func (b planGroups) Text(p *text.Writer) {
 	}
 }
 
-// FitText writes groups in full as long as they fit into the available lines. It always writes the first group in full.
-// room is the number of available lines.
+// FitText writes groups in full until it runs out of lines. It always writes the first group in full. room is the
+// number of available lines.
 func (b planGroups) FitText(p *text.Writer, room int) {
 	for i, g := range b {
 		full := p.Draft()
@@ -133,7 +133,7 @@ func (g planGroup) text(p *text.Writer) {
 	}
 }
 
-// short writes one line per group until it runs out of room, and then the number of the remaining groups.
+// short writes one line per group until it runs out of room, and then the number of remaining groups.
 func (b planGroups) short(p *text.Writer, room int) {
 	p.Blank()
 	most := max(room-2, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// spanned returns a span of n seeds of a scenario, all of which have been run.
+// spanned returns a span of n of a scenario's seeds, all of which have been run.
 func spanned(scenario string, n int) Span {
 	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{rangeOf(1, uint64(n))}}
 }
@@ -75,7 +75,7 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 }
 
 // The report fits on a screen even if there are many findings: it lists as many as it can and counts the rest. With
-// --all it lists all of them.
+// --all, it lists them all.
 func TestAnExplorationFitsAScreen(t *testing.T) {
 	for n := 0; n < 60; n += 1 + n/8 {
 		var findings []ReducedFinding

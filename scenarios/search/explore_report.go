@@ -40,7 +40,7 @@ type ReducedFinding struct {
 	Files    []string    // a plan, a scenario and a Go test in the folder of Run; running any of them fails again
 }
 
-// UnrepeatedFinding is a violation that did not occur again when its run was repeated.
+// UnrepeatedFinding is a violation that did not recur when its run was repeated.
 type UnrepeatedFinding struct {
 	campaign.Finding
 	Why string // see UnrepeatedError
@@ -61,11 +61,11 @@ func Slug(f campaign.Finding) string {
 	return strings.Join(words, "-")
 }
 
-// interrupted reports whether a signal ended the shrinking of the finding.
+// interrupted reports whether a signal interrupted the shrinking of the finding.
 func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.Interrupted }
 
-// Document builds the report. The first part takes about one screen. It shows the result for each law, and what broke
-// the laws, grouped by plan. The second part shows the faults that struck, and each finding in full.
+// Document builds the report. The first part takes up about one screen. It shows the result for each law, and what
+// broke the laws, grouped by plan. The second part shows the faults that struck, and each finding in full.
 func (r *Report) Document() *document.Document {
 	result, open := r.Standing(r.Subject)
 	reasons := document.Notes("reason", append(open, r.Failed.furtherLines()...))
@@ -92,7 +92,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// notes returns reasons why the exploration shows less than its numbers suggest, and the violations that cannot be
+// notes returns the reasons why the exploration shows less than its numbers suggest, and the violations that cannot be
 // shown.
 func (r *Report) notes() (all []string) {
 	for _, f := range r.Unrepeated {
@@ -106,7 +106,7 @@ func (r *Report) notes() (all []string) {
 	return all
 }
 
-// pages returns the pages about the runs in which the findings occur.
+// pages returns the pages about the runs with findings.
 func (r *Report) pages() (all []document.Attached) {
 	for _, f := range r.Findings {
 		all = append(all, document.Attached{Slug: Slug(f.Finding), Document: f.Run.Document()})
@@ -114,8 +114,8 @@ func (r *Report) pages() (all []document.Attached) {
 	return all
 }
 
-// size returns a phrase such as "1,000 random plans from 1". It consists of the number of seeds that were run, the
-// given noun, the first seed, and the shard if there is one.
+// size returns a phrase such as "1,000 random plans from 1": the number of seeds that were run, the given noun, the
+// first seed, and the shard if there is one.
 func (s *Span) size(of string) string {
 	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
@@ -124,7 +124,7 @@ func (s *Span) size(of string) string {
 	return size
 }
 
-// closest describes the closest call for each law that no run violated, and how to view the closest of all.
+// closest describes the closest call for each law that no run violated, and how to view the closest one of all.
 func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()
@@ -135,7 +135,7 @@ func (r *Report) closest() document.Facts {
 	return facts
 }
 
-// struck describes how many of the randomly drawn faults struck while the lock was in use.
+// struck says how many of the randomly drawn faults struck while the lock was in use.
 func (r *Report) struck() document.Facts {
 	all := r.allFaults()
 	if all.Drawn == 0 {
@@ -150,7 +150,7 @@ func (r *Report) struck() document.Facts {
 	return facts
 }
 
-// fullTextHint returns a note for the user that says how to get the full description of each finding.
+// fullTextHint returns a note that tells the user how to get the full description of each finding.
 func (r *Report) fullTextHint() document.Facts {
 	if len(r.Findings) == 0 {
 		return nil
@@ -159,7 +159,7 @@ func (r *Report) fullTextHint() document.Facts {
 		Value: "for the full report with its timeline, run the command that is shown below a finding, or use --all"}}
 }
 
-// share returns the percentage of the randomly drawn faults that struck while the lock was held or requested. It
+// share returns the percentage of the randomly drawn faults that struck while the lock was being held or requested. It
 // returns "" if no fault was drawn.
 func share(f campaign.Fault) string {
 	if f.Drawn == 0 {
@@ -168,7 +168,7 @@ func share(f campaign.Fault) string {
 	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
 }
 
-// metColumn is the column with the number of faults that struck while they could matter.
+// metColumn is the column for how many faults struck while they could matter.
 var metColumn = document.Column{Title: "while held or requested", Tip: "struck " + campaign.WhileHeld}
 
 // faultTable shows how many faults of each kind were drawn and how many of them struck.
@@ -220,7 +220,7 @@ func (b inFull) Text(p *text.Writer) {
 	document.Closing(p, files, b.Run.Repeat)
 }
 
-// HTML writes nothing, because the finding has a page of its own.
+// HTML does not write anything, because the finding has its own page.
 func (inFull) HTML(*html.Writer) {}
 
 // violation names the law and how it was broken.
@@ -270,8 +270,8 @@ func (r *Report) suite() document.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
-	// If the exploration passed, all seeds were run, and only the shrinking of findings about unpromised laws can have
-	// been interrupted.
+	// If the exploration passed, all seeds were run. Then the only thing that can have been interrupted is the
+	// shrinking of findings about unpromised laws.
 	if standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	}

@@ -17,14 +17,13 @@ type Failed struct {
 	Why   []string `json:"why"`   // how the run of seed First failed, one string per line
 }
 
-// mostWhy is the maximum number of lines of a failure's description that are stored.
+// mostWhy is the maximum number of lines kept of a failure's description.
 const mostWhy = 12
 
-// addresses matches the parts of a failure's text that are different in each process.
+// addresses matches the parts of a failure's description that differ between processes.
 var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
 
-// note counts the run as failed if err says that the lock's own code or a client failed, and reports whether that is
-// so.
+// note counts the run as failed, and returns true, if err says that the lock's own code or a client failed.
 func (f *Failed) note(seed uint64, err error) (failed bool) {
 	var code *scenarios.CodeError
 	if !errors.As(err, &code) {
@@ -49,7 +48,7 @@ func (f *Failed) note(seed uint64, err error) (failed bool) {
 	return true
 }
 
-// add adds the failed runs of another part of the search.
+// add adds the failed runs from another part of the search.
 func (f *Failed) add(part Failed) {
 	if part.Runs > 0 && (f.Runs == 0 || part.First < f.First) {
 		f.First, f.Why = part.First, part.Why
@@ -57,8 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open returns a sentence that says how many runs failed. Because of these runs, it is undecided whether the promises
-// are kept. open returns nil if no run failed. total is the total number of runs of s.
+// open returns a sentence that says how many runs failed, which leaves it undecided whether the promises are kept. It
+// returns nil if no run failed. total is the total number of runs of s.
 func (f *Failed) open(s *scenarios.Scenario, total int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -71,7 +70,7 @@ func (f *Failed) open(s *scenarios.Scenario, total int) []string {
 // returns.
 func (f *Failed) furtherLines() []string { return f.Why[min(1, len(f.Why)):] }
 
-// consistent reports whether f can be the result of an exploration with the given number of runs.
+// consistent reports whether f can be the result of exploring the given number of runs.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

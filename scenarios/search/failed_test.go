@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// breaking returns a scenario with a library's lock. Its runs are the same as those of the given protocol, but the
-// lock's code fails with every third seed.
+// breaking returns a scenario with a library's lock. Its runs are the same as those with the given protocol, but for
+// every third seed, the lock's code fails.
 func breaking(t *testing.T, protocol string) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +
@@ -40,8 +40,9 @@ func breaking(t *testing.T, protocol string) *scenarios.Scenario {
 	return s
 }
 
-// If some runs fail, an exploration still performs the other runs and counts the failed ones. The result does not
-// depend on the number of workers or on how the seeds are divided among them.
+// TestRunsThatFailDoNotEndAnExploration checks that an exploration with some failing runs still performs the others and
+// counts the failed ones. The result must not depend on the number of workers or on how the seeds are divided among
+// them.
 func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Result
@@ -81,8 +82,8 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	}
 }
 
-// If one plan is run with many seeds and some of the runs fail, the other runs are still performed and the failed ones
-// are counted.
+// TestRunsThatFailDoNotEndTheOthers checks that if one plan is run with many seeds and some of the runs fail, the other
+// runs are still performed and the failed ones are counted.
 func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Result

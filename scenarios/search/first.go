@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// FirstViolation is the result of a search for the first seed whose run breaks a promise.
+// FirstViolation is the result of searching for the first seed for which the run breaks a promise.
 type FirstViolation struct {
 	Found       bool
 	Interrupted bool        // ctx was done before a violation was found and before all seeds were run
@@ -20,9 +20,9 @@ type FirstViolation struct {
 	Plan        string // plan of that run, in the format that ParsePlan reads
 }
 
-// FindFirst runs random plans on a scenario, one for each seed, beginning with firstSeed. It stops at the first run
-// that breaks a law that the scenario promises, after the given number of seeds, or when ctx is done. If a run fails,
-// the error names its seed.
+// FindFirst runs random plans on a scenario, one for each seed, starting with firstSeed. It stops at the first run that
+// breaks a law that the scenario promises, after the given number of seeds, or when ctx is done. If a run fails, the
+// error names its seed.
 func FindFirst(ctx context.Context, s *scenarios.Scenario, firstSeed uint64, seeds int) (first FirstViolation,
 	err error) {
 	first.Runs, err = Each(ctx, s, firstSeed, seeds, func(p *nemesis.Plan, v *checker.Verdict) bool {
@@ -38,8 +38,8 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, firstSeed uint64, see
 	return first, err
 }
 
-// Each performs the same runs as an exploration of the given seeds, one after the other. After each run it passes the
-// plan and the verdict to judged. It stops when judged returns false or ctx is done, and returns the number of runs
+// Each performs the same runs as an exploration of the given seeds, one after the other. After each run, it passes the
+// plan and verdict to judged. It stops when judged returns false or ctx is done, and returns the number of runs
 // performed. If a run fails, the error names its seed.
 func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int,
 	judged func(*nemesis.Plan, *checker.Verdict) bool) (runs int, err error) {

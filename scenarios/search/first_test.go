@@ -39,7 +39,8 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	}
 }
 
-// A search and an exploration that begin at the same seed find the same violation, whichever seed that is.
+// TestASearchBeginsAtItsFirstSeed checks that a search and an exploration that begin at the same seed find the same
+// violation, whichever seed that is.
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < uint64(testkit.Size(60, 300, 300)); {
@@ -58,7 +59,8 @@ func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	}
 }
 
-// The search continues after a violation of a law that the scenario does not promise.
+// TestAViolationOfWhatIsNotPromisedIsPassedOver checks that the search continues after a violation of a law that the
+// scenario does not promise.
 func TestAViolationOfWhatIsNotPromisedIsPassedOver(t *testing.T) {
 	got, err := FindFirst(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
 	if err != nil || got.Found || got.Runs != 100 {

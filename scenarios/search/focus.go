@@ -140,7 +140,7 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 
 // mirror copies faults that involve a server on which the holder's key was lost. In each copy, a server that still has
 // the key replaces the server that lost it. If the plan then has too many faults, mirror removes faults that involve
-// neither server. If the plan would still have too many faults, mirror changes nothing.
+// neither server. If the plan would still have too many faults, mirror leaves it unchanged.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)
@@ -209,8 +209,8 @@ func (v *variation) stale() bool {
 	return v.call.Way == margin.Removed || v.call.Way == margin.Requests
 }
 
-// late changes a fault that affects one message so that it affects the request r or the answer to r. If the close call
-// is about late requests (see stale), the message may be delayed until some time between begin and end.
+// late changes a fault that affects one message so that it affects request r or the answer to r. If the close call is
+// about late requests (see stale), the message may be delayed until some time between begin and end.
 func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, begin, end time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {

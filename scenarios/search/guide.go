@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// together is the number of plans in a block. The first seed of a block is a multiple of this number. A run guides only
-// plans of its own block, so a search can process the blocks in any order and in several processes. The number is a
+// together is the number of plans in a block. A block's first seed is a multiple of this number. A run guides only
+// plans in its own block, so a search can process the blocks in any order and in several processes. The number is a
 // multiple of aimedTogether.
 const together = 512
 
@@ -21,25 +21,24 @@ const together = 512
 // the mix asks for guided plans.
 const alone = 32
 
-// BlockOf returns the first seed of the block that contains seed. A guided plan depends on all earlier runs of its
-// block.
+// BlockOf returns the first seed in seed's block. A guided plan depends on all earlier runs in its block.
 func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
-// guide holds what has been learned from the runs in the current block of seeds.
+// guide holds what has been learned from the runs in the current block.
 type guide struct {
 	first  uint64         // first seed of the block
-	plans  []nemesis.Plan // the plans of the block's seeds, from first on
+	plans  []nemesis.Plan // the plans for the block's seeds, starting at first
 	runs   int            // number of plans that have been run: all of them, or all but the last
 	niches [niches]niche
 	choice choice // which plan the latest plan varies
 	latest Shown
-	// While the plan of seed *noticed was being drawn, the run of seed *differ was repeated and had a different result.
-	// All further plans of the block are then drawn independently of other runs. Both are nil if this has not happened.
+	// While the plan for seed *noticed was being drawn, seed *differ's run was repeated and had a different result. All
+	// further plans in the block are then drawn independently of other runs. Both are nil if this has not happened.
 	differ, noticed *uint64
-	repeated        bool // some run of the block was repeated and had the same result
+	repeated        bool // some run in the block was repeated and had the same result
 	reader          margin.Reader
 	checker         checker.Checker
-	runner          *scenarios.Runner // performs the runs that the caller has not performed; nil until needed
+	runner          *scenarios.Runner // performs the runs that the caller did not perform; nil until needed
 }
 
 // choice identifies the plan from which a new plan is made.
@@ -48,8 +47,8 @@ type choice struct {
 	niche  int
 }
 
-// Shown contains what later plans of a block need to know about an earlier run of the block. The zero value stands for
-// a run whose process ended before it drew the plan.
+// Shown contains what a block's later plans need to know about one of its earlier runs. The zero value represents a run
+// whose process ended before it drew the plan.
 type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
@@ -59,8 +58,8 @@ type Shown struct {
 	// the plan was drawn independently of other runs.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
-	// Differing is set if a run was repeated to draw this plan, and the repetition had a different result. It is the
-	// seed of the repeated run. This plan and all later plans of the block are drawn without guidance.
+	// Differing is set if a run was repeated to draw this plan and had a different result the second time. It is that
+	// run's seed. This plan and all later plans in the block are drawn without guidance.
 	Differing *uint64 `json:",omitempty"`
 }
 
@@ -80,8 +79,7 @@ func (p *Plans) Learn(seed uint64, j Judged) {
 	}
 }
 
-// Shown returns what Resume needs to know about the run that was last passed to Learn. It must not be called before
-// Learn.
+// Shown returns what Resume needs to know about the last run passed to Learn. It must not be called before Learn.
 func (p *Plans) Shown() Shown {
 	g := &p.guide
 	s, at := g.latest, g.runs-1
@@ -98,9 +96,9 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume makes p continue in the middle of a block of seeds, where an earlier process stopped. seed is the first seed
-// whose plan was not drawn. shown describes the runs of the seeds of the block before it. Resume returns an error if a
-// plan cannot be parsed, or if a plan is a variation of one that was not kept.
+// Resume makes p continue in the middle of a block, where an earlier process stopped. seed is the first seed whose plan
+// was not drawn. shown describes the runs of the block's earlier seeds. Resume returns an error if a plan cannot be
+// parsed, or if a plan is a variation of one that was not kept.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -151,7 +149,7 @@ func (g *guide) shown(j Judged) (s Shown) {
 	return s
 }
 
-// learn records the run of the latest plan. r is nil if the result is not available.
+// learn records the latest plan's run. r is nil if the result is not available.
 func (g *guide) learn(s Shown, r *scenarios.Result) {
 	at := g.runs
 	g.runs, g.latest = at+1, s
@@ -188,7 +186,7 @@ func (g *guide) begin(block uint64) {
 	g.niches = [niches]niche{}
 }
 
-// guided returns the plan of a seed. The plan may depend on earlier runs in the same block of seeds.
+// guided returns a seed's plan. The plan may depend on earlier runs in the same block.
 func (p *Plans) guided(seed uint64) nemesis.Plan {
 	g := &p.guide
 	if block := BlockOf(seed); g.first != block || len(g.plans) == 0 {
@@ -219,8 +217,8 @@ func (p *Plans) catchUp() {
 	g.learn(g.shown(Judged{&r, g.reader.Read(g.checker.Trace(r.History), &v, r.Sent)}), &r)
 }
 
-// next returns the plan of the next seed in the current block of seeds. It draws the plan at random, or varies a plan
-// whose run came close to a violation.
+// next returns the plan for the next seed in the current block. It draws the plan at random, or varies a plan whose run
+// came close to a violation.
 func (p *Plans) next(seed uint64) nemesis.Plan {
 	drawn := p.drawn(seed)
 	g := &p.guide
@@ -253,14 +251,14 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	return p.of(e.plan.Seed, v.faults)
 }
 
-// varies reports whether the given seed's plan should be a variation of an earlier plan, provided that there is a plan
-// worth varying. It also returns the seed's stream of random numbers.
+// varies reports whether the given seed's plan should be a variation of an earlier plan, provided that there is one
+// worth varying. It also returns the seed's random number stream.
 func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	random := sim.NewStream(seed, "guide")
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the given seed's plan is drawn independently of the results of other runs.
+// Free reports whether the given seed's plan is drawn independently of other runs' results.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true
@@ -270,7 +268,7 @@ func (p *Plans) Free(seed uint64) bool {
 }
 
 // sample returns a plan whose run is likely to change if the program draws plans, runs them or records events
-// differently. If some plans are variations of other plans, sample returns such a variation.
+// differently. If some plans are variations of other plans, sample returns one of these.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

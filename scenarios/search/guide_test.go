@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// guidedPlans returns Plans for the scenario aimedAt. Half of the plans are variations of other plans.
+// guidedPlans returns Plans for the scenario aimedAt. Half of them are variations of other plans.
 func guidedPlans(t *testing.T) *Plans {
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 50
@@ -33,7 +33,8 @@ func judged(r *scenarios.Result) Judged {
 	return Judged{r, new(margin.Reader).Read(c.Trace(r.History), &v, r.Sent)}
 }
 
-// The plan of a seed depends only on the seed, and not on the order of the calls or on whether Learn is called.
+// TestAGuidedPlanIsAFunctionOfItsSeed checks that a seed's plan depends only on the seed, and not on the order of the
+// calls or on whether Learn is called.
 func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	inOrder, varied := guidedPlans(t), 0
 	r := scenarios.NewRunner(inOrder.scenario)
@@ -89,8 +90,9 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// If drawing is resumed in the middle of a block of seeds, any number of times, the plans are the same as without
-// interruption. This also holds if some runs failed, and if a repeated run had a different result.
+// TestPlansGoOnInAnotherProcess checks that the plans are the same as without interruption if drawing is resumed in the
+// middle of a block of seeds, any number of times. This must also hold if some runs failed, and if a repeated run had a
+// different result.
 func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	whole, parts := guidedPlans(t), guidedPlans(t)
 	r := scenarios.NewRunner(whole.scenario)
@@ -144,7 +146,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// No plan is a variation of the plan of a failed run. The search continues.
+// TestAFailedRunGuidesNobody checks that no plan is a variation of a failed run's plan, and that the search continues.
 func TestAFailedRunGuidesNobody(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	s := breaking(t, "set-nx-px")
@@ -155,8 +157,8 @@ func TestAFailedRunGuidesNobody(t *testing.T) {
 	}
 }
 
-// If runs of a library's lock with the same seed differ, the report says so, and the search continues without varying
-// the plans of earlier runs.
+// TestRunsThatDifferGuideNobody checks that if two runs of a library's lock with the same seed differ, the report says
+// so, and the search continues without varying earlier runs' plans.
 func TestRunsThatDifferGuideNobody(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library}\n" +
 		"work: {cycles: 2}\nmix: {guided: 90%}\n"

@@ -9,13 +9,11 @@ import (
 )
 
 // niches is the number of niches: two for each way in which a law can be violated (margin.Way). One contains plans
-// whose close call came before any key was lost. The other contains plans whose close call came after a key was lost.
-// Losing a key is a step toward a violation, so plans that lose a key must not be displaced by closer calls that lose
-// none.
+// whose close call came before any key was lost, and the other plans whose close call came after that. Losing a key is
+// a step toward a violation, so plans that lose a key must not be displaced by closer calls that lose none.
 const niches = 2 * margin.Ways
 
-// nicheOf returns the index of the niche (a group of plans worth varying) that a plan with the given close call belongs
-// to.
+// nicheOf returns the index of the niche (a group of plans worth varying) for a plan with the given close call.
 func nicheOf(c *margin.Call) int {
 	if len(c.Gone) > 0 && c.Way != margin.Mixed {
 		return margin.Ways + int(c.Way)
@@ -23,7 +21,7 @@ func nicheOf(c *margin.Call) int {
 	return int(c.Way)
 }
 
-// niche contains the plans that came closest to violating a law in one way (margin.Way).
+// niche contains the plans that came closest to violating a law in one particular way (margin.Way).
 type niche struct {
 	elites []*elite // sorted, the closest first
 	broken int      // number of variations of its plans that violated the law
@@ -48,7 +46,7 @@ const (
 	patience = 40 // number of variations without a closer one after which a plan is dropped
 )
 
-// kindsOf returns a string that lists the distinct kinds of the faults.
+// kindsOf returns a string that lists the faults' distinct kinds.
 func kindsOf(faults []nemesis.Fault) string {
 	var b []byte
 	for i := range faults {
@@ -58,14 +56,14 @@ func kindsOf(faults []nemesis.Fault) string {
 	return string(slices.Compact(b))
 }
 
-// admits reports whether a plan with the given close call is close enough to a violation to be added to the niche.
+// admits reports whether a plan with the given close call came close enough to a violation to be added to the niche.
 func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
 // keep adds a plan to the niche if the plan's run came close enough to a violation. If the niche already has a plan
-// with the same kinds of faults and the same margin, the new plan replaces it. Otherwise, if the niche then has too
-// many plans, in total or with these kinds of faults, keep removes the plan with the largest margin.
+// with the same kinds of faults and the same margin, the new plan replaces it. Otherwise, if the niche now has too many
+// plans, in total or with these kinds of faults, keep removes the one with the largest margin.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return

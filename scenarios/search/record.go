@@ -22,7 +22,7 @@ type record struct {
 	Held json.RawMessage `json:"held"`
 }
 
-// encode returns a search as one line of JSON that decode can read.
+// encode returns a search as one line of JSON for decode to read.
 func encode(v any) ([]byte, error) {
 	held, err := json.Marshal(v)
 	if err != nil {
@@ -37,11 +37,11 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errDamaged reports a record that is truncated, was changed after it was written, or is of another kind.
+// errDamaged means that a record is truncated, was changed after it was written, or is of another kind.
 var errDamaged = errors.New("is damaged, or is not a record of this kind")
 
-// decode decodes a record that encode has written, and stores its content in v. If the record is damaged, the error
-// wraps errDamaged.
+// decode decodes a record written by encode, and stores its content in v. If the record is damaged, the error wraps
+// errDamaged.
 func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -66,7 +66,7 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 }
 
 // unprintable reports whether a string in a JSON text contains a control character. Records that this program writes
-// never contain one.
+// never do.
 func unprintable(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {
@@ -80,13 +80,12 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// longestCause is the maximum length, in characters, of a cause's kind, and of its detail. Real causes are shorter.
+// longestCause is the maximum length, in characters, of a cause's kind and of its detail. Real causes are shorter.
 const longestCause = 64
 
-// consistentFindings reports whether the findings can be the result of runs with the seeds in ran. laws contains the
-// number of runs that broke each law. Each finding must name a seed in ran. All findings must be different. No finding
-// may have more runs than broke its law, and the findings of a law must together have at least as many runs as broke
-// the law.
+// consistentFindings reports whether the findings could have come from runs with the seeds in ran. laws says how many
+// runs broke each law. Each finding must name a seed in ran. All findings must be different. A finding must not have
+// more runs than broke its law, and a law's findings must together have at least as many runs as broke the law.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {
@@ -104,7 +103,7 @@ func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) b
 	})
 }
 
-// consistentLaws reports whether the numbers of outcomes of each law add up to the number of runs.
+// consistentLaws reports whether each law's outcome counts add up to the number of runs.
 func consistentLaws(tallies campaign.Laws, runs int) bool {
 	return slices.EqualFunc(tallies, checker.Laws, func(t campaign.Law, l checker.Law) bool {
 		free := t.Free()

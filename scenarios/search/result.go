@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Result sums up the runs that a search has performed so far. The search is an exploration, in which faults are drawn
-// at random (Drawn), or a series of runs with the same faults (Repeated). Result only counts its runs, so its size does
-// not grow with the number of seeds. Any other detail of a run can be obtained by running its seed again.
+// Result sums up the runs that a search has performed so far. The search is either an exploration, in which faults are
+// drawn at random (Drawn), or a series of runs with the same faults (Repeated). Result only counts its runs, so its
+// size does not grow with the number of seeds. To get any other detail of a run, run its seed again.
 type Result struct {
 	Span
 	Failed   Failed            `json:"failed"` // otherwise these runs are counted only in Ran and Empty
@@ -22,7 +22,7 @@ type Result struct {
 	*Repeated
 }
 
-// like returns a Result of the same kind as r, for the given span and with all counts at zero.
+// like returns a Result of the same kind as r for the given span, with all counts at zero.
 func (r *Result) like(span Span) *Result {
 	if r.Repeated != nil {
 		return newRuns(span, r.Plan)
@@ -30,7 +30,7 @@ func (r *Result) like(span Span) *Result {
 	return newExploration(span)
 }
 
-// portion returns the number of seeds that a worker gets at a time.
+// portion returns how many seeds a worker gets at a time.
 func (r *Result) portion() uint64 {
 	if r.Drawn == nil || r.Free {
 		return portion
@@ -39,8 +39,8 @@ func (r *Result) portion() uint64 {
 }
 
 // Run continues the search with the given number of workers (0: one per core) until it has run all seeds or ctx is
-// done. Each time it has added the results of some seeds to r, it calls counted, if counted is not nil. The result does
-// not depend on the number of workers, on how the seeds are divided among them, or on interruptions.
+// done. Each time it has added the results of some seeds to r, it calls counted, if not nil. The result does not depend
+// on the number of workers, on how the seeds are divided among them, or on interruptions.
 func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	missing, size := r.missing(), r.portion()
 	start := func() func(int) (*Result, error) {
@@ -62,7 +62,7 @@ func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, co
 	return err
 }
 
-// runner returns the function that a worker calls to run a range of seeds of s. Once ctx is done, the function stops
+// runner returns the function that a worker calls to run a range of s's seeds. Once ctx is done, the function stops
 // even in the middle of the range, because a single run of real programs may take seconds.
 func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	if r.Repeated != nil {
@@ -72,7 +72,7 @@ func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range)
 	return func(seeds Range) (*Result, error) { return x.explore(ctx, seeds) }, err
 }
 
-// count adds the verdict on one run to the counts, and reports whether the run is undecided.
+// count adds a run's verdict to the counts, and reports whether the run is undecided.
 func (r *Result) count(seed uint64, v checker.Verdict, p checker.Promise) (undecided bool) {
 	undecided = r.Laws.Count(v)
 	r.Laws.Excuse(v, p)
@@ -80,7 +80,7 @@ func (r *Result) count(seed uint64, v checker.Verdict, p checker.Promise) (undec
 	return undecided
 }
 
-// add adds the results of another part of the same search.
+// add adds the results from another part of the same search.
 func (r *Result) add(part *Result) {
 	r.Ran = r.Ran.union(part.Ran)
 	r.Failed.add(part.Failed)
@@ -94,7 +94,7 @@ func (r *Result) add(part *Result) {
 	}
 }
 
-// sample returns the plan of the run that determines the Identity of a search over s.
+// sample returns the plan that determines the Identity of a search over s.
 func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	if r.Repeated != nil {
 		faults, err := r.Given()
@@ -107,8 +107,8 @@ func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	return plans.sample(), nil
 }
 
-// Matches returns nil if the result belongs to s and to this version of the program. Otherwise it returns an error that
-// says what differs.
+// Matches returns nil if the result belongs to s and to this version of the program. Otherwise the error says what
+// differs.
 func (r *Result) Matches(s *scenarios.Scenario) error {
 	sample, err := r.sample(s)
 	if err != nil {
@@ -139,8 +139,8 @@ func Merge(parts []*Result, name func(int) string) (*Result, error) {
 // Encode returns the result as one line of JSON, which Decode reads.
 func (r *Result) Encode() ([]byte, error) { return encode(r) }
 
-// Decode decodes a result that Encode has written. It returns an error if b is truncated, was changed after it was
-// written, or is of another kind.
+// Decode decodes a result written by Encode. It returns an error if b is truncated, was changed after it was written,
+// or is of another kind.
 func Decode(b []byte) (*Result, error) {
 	r := new(Result)
 	return r, decode(b, r)

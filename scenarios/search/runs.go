@@ -11,20 +11,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Repeated holds the fields of a Result that are used only if all runs of the search have the same faults.
+// Repeated holds the fields of a Result that are used only if all of the search's runs have the same faults.
 type Repeated struct {
 	Plan     []campaign.Planned `json:"plan"`
 	Campaign format.Campaign    `json:"campaign"`
 }
 
-// NewRuns prepares to run the given number of seeds (at least 1), beginning with firstSeed. The faults must be valid
-// for s.
+// NewRuns prepares to run the given number of seeds (at least 1), starting with firstSeed. The faults must be valid for
+// s.
 func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, firstSeed uint64, seeds int, shard Shard) (*Result, error) {
 	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, firstSeed, seeds, shard)
 	return newRuns(span, campaign.NewPlanned(faults)), err
 }
 
-// newRuns returns a Result with all counts at zero, for the seeds of the span. All runs have the faults of plan.
+// newRuns returns a Result with all counts at zero, for the span's seeds. All runs have plan's faults.
 func newRuns(span Span, plan []campaign.Planned) *Result {
 	r := &Result{Span: span, Laws: campaign.NewLaws(checker.Laws),
 		Repeated: &Repeated{Plan: make([]campaign.Planned, len(plan))}}
@@ -34,7 +34,7 @@ func newRuns(span Span, plan []campaign.Planned) *Result {
 	return r
 }
 
-// Given returns the faults that are injected in every run.
+// Given returns the faults injected in every run.
 func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	var faults []nemesis.Fault
 	for _, p := range r.Plan {
@@ -47,8 +47,8 @@ func (r *Repeated) Given() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// repeater returns a function that runs a range of seeds of s with r's faults, for use by one worker. The function
-// stops when ctx is done.
+// repeater returns a function for one worker, which runs a range of s's seeds with r's faults. The function stops when
+// ctx is done.
 func (r *Result) repeater(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
 	faults, err := r.Given()
 	runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}

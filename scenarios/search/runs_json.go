@@ -22,7 +22,7 @@ type runsJSON struct {
 	Faults      []plannedJSON                   `json:"faults"`
 	Groups      []groupJSON                     `json:"groups" doc:"outcomes that differ from the expectation"`
 	AsExpected  bool                            `json:"expected"`
-	// the verdict, as in the title of the report
+	// the verdict, as in the report's title
 	Verdict  string              `json:"verdict" of:"verdict"`
 	Headline string              `json:"headline" doc:"what happened, in a sentence or two"`
 	Runs     []*single.RunObject `json:"runs" doc:"runs that are worth showing"`

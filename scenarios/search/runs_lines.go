@@ -20,7 +20,7 @@ type runsLine struct {
 	how string // text that follows the verdict, such as " in 10 of 10 runs"
 }
 
-// runsLines has one line for each law and for each metric that the scenario names.
+// runsLines has one line for each law, and one for each metric that the scenario names.
 type runsLines []runsLine
 
 // expected returns only the part of each line that compares the result with the expectation.
@@ -31,7 +31,7 @@ func (all runsLines) expected() (lines []single.ExpectLine) {
 	return lines
 }
 
-// assess returns the assessment of a law for the table of laws.
+// assess returns a law's assessment for the table of laws.
 func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	l := &all[slices.IndexFunc(all, func(l runsLine) bool { return l.Name == string(law.Law) })]
 	is := campaign.Assessment{Result: l.Standing.Mark()}
@@ -81,8 +81,8 @@ func (r *RunsReport) lines() (lines runsLines) {
 	return lines
 }
 
-// deviation says in how many runs the result for a law or metric differed from what was expected, and how. It returns
-// "" if it never differed.
+// deviation says in how many runs the result for a law or metric was not as expected, and how it differed. It returns
+// "" if it was always as expected.
 func (r *RunsReport) deviation(name, of string) string {
 	var ways []string
 	for i := range r.Campaign.Groups {
@@ -94,7 +94,7 @@ func (r *RunsReport) deviation(name, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// causes lists the causes of the violations of a law, with the number of runs for each.
+// causes lists the causes of a law's violations, with the number of runs for each.
 func (r *RunsReport) causes(law checker.Law, of string) string {
 	var ways []string
 	for _, f := range r.Findings {
@@ -122,13 +122,12 @@ func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suit
 	return s
 }
 
-// shows returns a run that shows why the result differs from the expectation or is undecided. It returns nil if there
-// is no such run.
+// shows returns a run that shows why the result differs from the expectation or is undecided, or nil if there is none.
 func (r *RunsReport) shows(c *document.Case) *single.Run {
 	seed := r.Campaign.FirstUndecided
 	switch c.Result {
 	case document.Failed:
-		// The loop runs backward so that it ends with the most frequent group, which comes first.
+		// Loop backward, to end with the most frequent group, which comes first.
 		for _, g := range slices.Backward(r.Campaign.Groups) {
 			if g.Name == c.Name {
 				seed = g.First

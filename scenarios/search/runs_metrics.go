@@ -11,8 +11,8 @@ import (
 )
 
 // openMetrics returns the totals of all runs as gauges in the OpenMetrics text format. The gauges are the number of
-// runs with each outcome, the number of runs with each outcome of each law, and the number of runs in which each fault
-// of the plan struck.
+// runs with each outcome, the number of runs with each outcome for each law, and the number of runs in which each of
+// the plan's faults struck.
 func (r *RunsReport) openMetrics() []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {

@@ -47,7 +47,7 @@ func (r *Result) Instructive() (seeds []uint64) {
 
 // Samples yields seeds from which the caller chooses an example to show. If some runs break a law, Samples yields only
 // the seed of the first run that breaks the most serious law. Otherwise, it yields all seeds, and the caller chooses
-// the first whose run can be judged.
+// the first one whose run can be judged.
 func (r *Result) Samples() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
@@ -94,7 +94,7 @@ func (r *RunsReport) Document() *document.Document {
 	return d
 }
 
-// example shows the most instructive run, and links to the pages of all runs that are shown.
+// example shows the most instructive run, with links to the pages of all runs that are shown.
 func (r *RunsReport) example() (blocks []document.Block) {
 	run, why := r.best()
 	if run == nil {
@@ -145,8 +145,8 @@ func (r *RunsReport) open() []string {
 
 func (r *Result) judged() int { return r.Done() - r.Failed.Runs }
 
-// undecided returns the number of undecided runs. It includes the runs that could not be judged, and those that were
-// not performed because of an interruption.
+// undecided returns the number of undecided runs, including the runs that could not be judged and those that were not
+// performed because of an interruption.
 func (r *Result) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done() }
 
 // totals returns the number of runs with each outcome.
@@ -179,7 +179,7 @@ func (r *RunsReport) differences() document.Table {
 	return t
 }
 
-// faultTable shows in how many runs each fault of the plan struck.
+// faultTable shows in how many runs each fault in the plan struck.
 func (r *RunsReport) faultTable() document.Table {
 	t := document.Table{Heading: "fault", Columns: []document.Column{{Title: "struck"}, metColumn}}
 	for _, f := range r.Plan {

@@ -19,13 +19,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// reportOf returns a report on finished runs of a scenario. The report contains only the outcomes of the runs.
+// reportOf returns a report on a scenario's finished runs. The report contains only the outcomes of the runs.
 func reportOf(scenario string, c format.Campaign) *RunsReport {
 	return &RunsReport{Result: &Result{Span: spanned(scenario, c.Seeds), Repeated: &Repeated{Campaign: c}},
 		Subject: &scenarios.Scenario{}}
 }
 
-// thousand returns a report on a thousand seeds, some of whose runs did not come out as expected.
+// thousand returns a report on a thousand seeds. Some of their runs did not turn out as expected.
 func thousand() *RunsReport {
 	r := reportOf("restart-forgets", ran(988, 11, 1,
 		format.Group{Mismatch: format.Mismatch{Name: "mutual-exclusion", Want: "holds",
@@ -120,8 +120,8 @@ func TestReportsCanBeRead(t *testing.T) {
 	}
 }
 
-// Only reports on explorations state the rate of runs that break a law, because the plans of an exploration are a
-// random sample. Many runs of one plan are not such a sample.
+// Only exploration reports state how many runs break a law, as a rate, because an exploration's plans are a random
+// sample. Many runs of one plan are not such a sample.
 func TestOnlyASampleHasARate(t *testing.T) {
 	for name, d := range documents(false) {
 		var page strings.Builder

@@ -14,7 +14,7 @@ import (
 // Range is the set of seeds from First to Last, inclusive.
 type Range struct{ First, Last uint64 } // First <= Last
 
-// rangeOf returns the range of n seeds that begins with first. n must be at least 1.
+// rangeOf returns the range of n seeds starting with first. n must be at least 1.
 func rangeOf(first, n uint64) Range { return Range{first, first + (n - 1)} }
 
 // count returns the number of seeds in the range, or math.MaxInt if there are more.
@@ -39,7 +39,7 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Ranges is a set of seeds. The ranges are in ascending order, and there is a gap of at least one seed between any two.
+// Ranges is a set of seeds. The ranges are in ascending order, and any two are separated by a gap of at least one seed.
 // Therefore, equal sets have equal values.
 type Ranges []Range
 
@@ -73,7 +73,7 @@ func (r Ranges) union(more Ranges) Ranges {
 	return kept
 }
 
-// without returns the seeds of r that are not in others.
+// without returns the seeds in r that are not in others.
 func (r Ranges) without(others Ranges) (left Ranges) {
 	for _, one := range r {
 		whole := true // whether one, or the rest of it, must still be added
@@ -99,8 +99,8 @@ func (r Ranges) without(others Ranges) (left Ranges) {
 // common returns the seeds that are in both r and other.
 func (r Ranges) common(other Ranges) Ranges { return r.without(r.without(other)) }
 
-// portions returns the number of portions into which the ranges are divided. A portion ends at a multiple of size or at
-// the end of its range.
+// portions returns how many portions the ranges are divided into. A portion ends at a multiple of size or at the end of
+// its range.
 func (r Ranges) portions(size uint64) (n int) {
 	for _, one := range r {
 		n += int(one.Last/size-one.First/size) + 1
@@ -108,7 +108,7 @@ func (r Ranges) portions(size uint64) (n int) {
 	return n
 }
 
-// portion returns the i-th portion of the set, counted from 0.
+// portion returns the ith portion of the set, counting from 0.
 func (r Ranges) portion(i int, size uint64) Range {
 	for _, one := range r {
 		n := one.Last/size - one.First/size
@@ -122,8 +122,8 @@ func (r Ranges) portion(i int, size uint64) Range {
 	panic("search: there is no such portion")
 }
 
-// consistent reports whether r is a valid set of seeds, with ranges in ascending order and gaps between them, and lies
-// within the given range.
+// consistent reports whether r is a valid set of seeds within the given range. Its ranges must be in ascending order,
+// with gaps between them.
 func (r Ranges) consistent(within Range) bool {
 	for i, one := range r {
 		if one.First > one.Last || one.First < within.First || one.Last > within.Last ||
@@ -134,7 +134,7 @@ func (r Ranges) consistent(within Range) bool {
 	return true
 }
 
-// mostNamed is the maximum number of ranges that String lists.
+// mostNamed is how many ranges String lists at most.
 const mostNamed = 5
 
 // String lists the seeds, e.g. "51–70 and 301–500".

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// few lists the seeds from which the tests build sets. It includes the highest possible seeds.
+// few lists the seeds that the tests build sets from. It includes the highest possible seeds.
 var few = []uint64{0, 1, 2, 3, 4, 5, math.MaxUint64 - 2, math.MaxUint64 - 1, math.MaxUint64}
 
 // rangesOf returns the set that contains few[i] for each bit i that is set in bits.
@@ -28,7 +28,7 @@ func rangesOf(bits int) (r Ranges) {
 	return r
 }
 
-// Operations on sets of seeds give the same results as the same operations on bit sets.
+// Operations on seed sets give the same results as the same operations on bit sets.
 func TestSetsOfSeedsAreSets(t *testing.T) {
 	everything := Range{0, math.MaxUint64}
 	for a := range 1 << len(few) {
@@ -83,7 +83,7 @@ func TestSeedsAreNamed(t *testing.T) {
 	}
 }
 
-// Ranges that are not in ascending order, or have no gap between them, are reported as inconsistent.
+// Ranges that are not in ascending order, or that have no gap between them, are reported as inconsistent.
 func TestWhatIsNoSetIsInconsistent(t *testing.T) {
 	for _, r := range []Ranges{{{2, 1}}, {{1, 2}, {2, 3}}, {{1, 2}, {3, 4}}, {{5, 6}, {1, 2}}, {{0, 3}}, {{3, 11}}} {
 		if r.consistent(Range{1, 10}) {
@@ -128,7 +128,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	}
 }
 
-// Seeds that were not run are reported as missing, even if they lie between seeds that were run. They can be run later.
+// Seeds that were not run are reported as missing, even if they lie between seeds that were. They can be run later.
 func TestAGapIsAGap(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	name := func(int) string { return "a part" }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Shard is one of several consecutive parts of a sequence, such as a sequence of seeds. The parts have nearly the same
+// Shard is one of several consecutive parts of a sequence, such as a sequence of seeds. The parts are of nearly equal
 // size.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
 // Whole is the shard that contains the whole sequence.
 var Whole = Shard{1, 1}
 
-// maxShards is the maximum number of shards into which a search can be divided.
+// maxShards is the maximum number of shards that a search can be divided into.
 const maxShards = 100_000
 
 // ParseShard parses a shard such as "2/5", the second of five.

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shrinkRuns is the maximum number of runs in Shrink if the caller sets no limit. Most calls need a few hundred.
+// shrinkRuns is the maximum number of runs in Shrink if the caller does not set a limit. Most calls need a few hundred.
 const shrinkRuns = 20_000
 
 // Violation identifies, by law and cause, the violation that Shrink must preserve.
@@ -28,7 +28,7 @@ type Violation struct {
 	Accepts func(*history.History) bool
 }
 
-// in reports whether a history shows the violation, given the checker's finding on the law.
+// in reports whether a history shows the violation, given what the checker found about the law.
 func (v Violation) in(h *history.History, f *checker.Finding) bool {
 	return f.By(v.Cause) != nil && (v.Accepts == nil || v.Accepts(h))
 }
@@ -40,8 +40,8 @@ type Shrunk struct {
 	First nemesis.Plan // the plan as it was found
 	// Plan is the shrunk version of First. It refers to the shrunk scenario by name.
 	Plan nemesis.Plan
-	// Scenario is the shrunk version of the scenario. It contains the faults of Plan and expects the law to hold. So a
-	// run of its Text with the seed of Plan fails until the lock is fixed.
+	// Scenario is the shrunk version of the scenario. It contains the faults of Plan and expects the law to hold. So
+	// running its Text with Plan's seed fails until the lock is fixed.
 	Scenario *scenarios.Scenario
 	Finding  checker.Finding // the checker's finding on the law in the run of Plan
 	Digest   sim.Digest      // digest of that run
@@ -50,15 +50,15 @@ type Shrunk struct {
 	Ending   campaign.Ending // Complete if nothing else can be removed or simplified
 }
 
-// Shrink reduces a plan that shows a violation, and the plan's scenario, until the violation would disappear if another
-// fault were removed or simplified (shrink.Shrink says how far), or if another client, cycle, write or lock were
-// removed from the scenario. It ignores the faults and expectations in the scenario itself. At the end, it prints the
-// result, parses it and runs it once more. The result depends only on the arguments, unless ctx interrupts Shrink.
+// Shrink reduces a plan that shows a violation, along with the plan's scenario, until the violation would disappear if
+// another fault were removed or simplified (shrink.Shrink says how far), or if another client, cycle, write or lock
+// were removed from the scenario. It ignores the scenario's own faults and expectations. At the end, it prints the
+// result, parses it and runs it once more. Unless ctx interrupts Shrink, the result depends only on the arguments.
 //
-// runs is the maximum number of runs; 0 stands for shrinkRuns. If Shrink reaches this limit or ctx is done, it returns
-// the smallest plan and scenario that it has found so far, and sets Ending accordingly. If ctx is done from the start,
-// the result is the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if
-// a run fails. It returns an *UnrepeatedError if a run that should show the violation does not.
+// runs is the maximum number of runs; 0 means shrinkRuns. If Shrink reaches this limit or ctx is done, it returns the
+// smallest plan and scenario found so far, and sets Ending accordingly. If ctx is done from the start, the result is
+// the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a run fails.
+// It returns an *UnrepeatedError if a run that should show the violation does not.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Violation, runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Vio
 }
 
 // UnrepeatedError reports that a violation occurred in a run, but not when the run was repeated. This means that the
-// client's code behaves differently in different runs of the same plan.
+// client's code behaves differently from one run to the next, even with the same plan.
 type UnrepeatedError struct {
 	Law   checker.Law
 	Cause checker.Cause
@@ -104,7 +104,7 @@ type UnrepeatedError struct {
 func (e *UnrepeatedError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Law, e.Cause, e.Why) }
 
 // shrink alternates between reducing the plan and reducing the scenario. It first removes what it can from both, and
-// only then simplifies the faults. Otherwise a fault that waits for a point in the last client's code would keep that
+// only then simplifies the faults. Otherwise a fault waiting for a point in the last client's code would keep that
 // client in the scenario.
 func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for {
@@ -119,7 +119,7 @@ func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) 
 }
 
 // nameOf returns a name for the scenario that shows a violation. The name consists of the original scenario's name, the
-// law and the cause. The original name is truncated if the result would exceed 64 characters.
+// law and the cause. If it would be longer than 64 characters, the original name is truncated.
 func nameOf(scenario string, law checker.Law, cause checker.Cause) string {
 	const longest = 64
 	why := cause.Detail

@@ -9,8 +9,8 @@ import (
 )
 
 // BenchmarkShrink shrinks the violations that 2,000 random plans cause in a scenario, but at most ten for each law and
-// cause. It reports the number of violations, the number of those that are left with at most one fault, and the median
-// cost of shrinking. It also reports the median and the maximum number of faults, before and after shrinking.
+// cause. It reports how many violations there were, how many of them are left with at most one fault, and the median
+// cost of shrinking. It also reports the median and maximum number of faults, before and after shrinking.
 func BenchmarkShrink(b *testing.B) {
 	for _, name := range []string{"kleppmann-gc-pause", "fenced-gc-pause", "failover-loses-lock", "restart-everysec",
 		"no-elapsed-check",

@@ -10,21 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// These are the names of the files of a shrunk violation. The plan refers to the scenario as a file in the same folder.
+// Names of the files that describe a shrunk violation. The plan expects the scenario file to be in the same folder.
 const (
 	PlanFile     = "plan.txt"
 	ScenarioFile = "scenario.yaml"
 )
 
-// File is a file to be written: its name, without a folder, and its content.
+// File is a file to be written: its name, without a folder, and its contents.
 type File struct {
 	Name string
 	Text []byte
 }
 
-// Files returns the files of a shrunk violation, for one folder: a plan (for fencepost replay), a scenario (for
-// fencepost run with the plan's seed) and a Go test in the package pkg. All of them repeat the failure. If the lock
-// comes from a library, there is no Go test; the test of the library's lock can repeat the plan instead.
+// Files returns the files that reproduce a shrunk violation. They belong in the same folder: a plan (for fencepost
+// replay), a scenario (for fencepost run with the plan's seed) and a Go test in package pkg. If the lock comes from a
+// library, there is no Go test; a test of the library's lock can replay the plan instead.
 func (r *Shrunk) Files(pkg string) []File {
 	if r.Scenario.FromLibrary() {
 		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
@@ -53,7 +53,7 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	return run, err
 }
 
-// PlanText returns the text of a plan file. The file must be in the same folder as the scenario file.
+// PlanText returns the contents of the plan file, which must be in the same folder as the scenario file.
 func (r *Shrunk) PlanText() []byte {
 	p := r.Plan
 	p.Scenario = "./" + ScenarioFile
@@ -82,7 +82,7 @@ func %[2]s(t *testing.T) {
 }
 `
 
-// goTest returns a Go file with a regression test in the package pkg. The test depends only on this module. It fails as
+// goTest returns a Go file with a regression test in package pkg. The test depends only on this module. It fails as
 // long as the law is violated. It also fails if the scenario is changed so that it no longer exercises the law.
 func (r *Shrunk) goTest(pkg string) []byte {
 	var b bytes.Buffer
@@ -91,7 +91,7 @@ func (r *Shrunk) goTest(pkg string) []byte {
 	return b.Bytes()
 }
 
-// goString returns a text as a Go string literal, which is a raw literal if possible.
+// goString returns s as a Go string literal, a raw one if possible.
 func goString(s string) string {
 	if strconv.CanBackquote(strings.ReplaceAll(s, "\n", "")) {
 		return "`" + s + "`"
@@ -99,7 +99,7 @@ func goString(s string) string {
 	return strconv.Quote(s)
 }
 
-// camel converts a name such as "mutual-exclusion" to the form "MutualExclusion".
+// camel converts a name to camel case: "mutual-exclusion" becomes "MutualExclusion".
 func camel(s string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(s, "-") {

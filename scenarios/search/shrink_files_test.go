@@ -91,7 +91,7 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	}
 }
 
-// module creates a module in a folder. The module depends on this working copy and on its dependencies.
+// module creates a module in a folder. It depends on this working copy and on its dependencies.
 func module(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -119,8 +119,8 @@ func module(t *testing.T) string {
 	return dir
 }
 
-// The files of a shrunk violation have valid names and contents, both as Go and as scenarios, even if the scenario has
-// an unusual name or content.
+// A shrunk violation's files have valid names and contents, both as Go and as scenarios, even if the scenario's name or
+// content is unusual.
 func TestFilesOfOddScenarios(t *testing.T) {
 	for _, odd := range []struct{ name, source string }{
 		{"a", "plain"},
@@ -144,8 +144,8 @@ func TestFilesOfOddScenarios(t *testing.T) {
 	}
 }
 
-// The names of all laws and causes can be part of a scenario's name. Package checker has a constant for each law with
-// the corresponding name.
+// All law and cause names can be part of a scenario's name. Package checker has a constant with the corresponding name
+// for each law.
 func TestNamesOfShrunkScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../checker/*.go")
 	if err != nil {

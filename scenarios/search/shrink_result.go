@@ -91,13 +91,13 @@ func (r *Shrunk) failsAgain() error {
 	return nil
 }
 
-// summary returns the summary of the shrunk scenario: what it shows and where it comes from.
+// summary returns the shrunk scenario's summary: what the scenario shows and where it comes from.
 func (r *Shrunk) summary(found string) string {
 	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; %s.",
 		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.seeds())
 }
 
-// seeds returns a clause that says which seeds show the violation. The clause ends a sentence.
+// seeds returns a clause for the end of a sentence that says which seeds show the violation.
 func (r *Shrunk) seeds() string {
 	own, most := r.Plan.Seed, shrink.OtherSeeds
 	switch r.Often {
@@ -127,7 +127,7 @@ func withFaults(n int) string {
 	return fmt.Sprintf("With %d faults", n)
 }
 
-// counted returns a number followed by its noun in the singular or plural.
+// counted returns a number and its noun in the singular or plural.
 func counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

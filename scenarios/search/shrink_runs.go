@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// shrinker performs the runs of one call to Shrink.
+// shrinker performs the runs for one call to Shrink.
 type shrinker struct {
 	ctx       context.Context
 	violation Violation
@@ -25,7 +25,7 @@ type shrinker struct {
 	subjects  map[string]*subject // keyed by the scenario's text
 }
 
-// subject is one version of the scenario, with the results of the plans that have been tried on it.
+// subject is one version of the scenario, along with the results of the plans that have been tried on it.
 type subject struct {
 	*shrinker
 	doc      *format.Document
@@ -50,8 +50,8 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether a plan shows the violation. If shrinking has to stop, fails performs no more runs. It then
-// returns false for a plan that has not been tried.
+// fails reports whether a plan shows the violation. When it is time to stop shrinking, fails does not perform any more
+// runs: it returns false for plans that have not been tried.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
 		return false
@@ -59,7 +59,7 @@ func (s *subject) fails(p nemesis.Plan) bool {
 	return s.violates(p)
 }
 
-// violates is like fails, but performs the run even if shrinking has to stop.
+// violates is like fails, but performs the run even if it is time to stop shrinking.
 func (s *subject) violates(p nemesis.Plan) bool {
 	text := p.String()
 	if known, ok := s.known[text]; ok {
@@ -87,7 +87,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	return s.known[text]
 }
 
-// over reports whether shrinking has to stop, and if so, records why.
+// over reports whether it is time to stop shrinking, and if so, records why.
 func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:
@@ -99,8 +99,8 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name changes faults that identify a message by its number. The changed faults identify it by its contents. A change
-// is kept only if the plan still fails.
+// name changes faults that identify a message by its number so that they identify it by its contents. A change is kept
+// only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
 		return p

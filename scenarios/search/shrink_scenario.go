@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// edit is a changed version of the scenario, with the plan adapted to the change.
+// edit is a changed version of the scenario, along with the plan adapted to the change.
 type edit struct {
 	doc  *format.Document
 	plan nemesis.Plan
 }
 
-// reduce makes the clients do less, until every further edit would lose the violation. It does not change the lock. It
-// tries each edit first with the plan's own seed, then with others.
+// reduce makes the clients do less, until any further edit would lose the violation. It does not change the lock. It
+// tries each edit with the plan's own seed first, and then with others.
 func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for again := true; again; {
 		if s, p, again = sh.smaller(s, p, underOwnSeed); !again {
@@ -52,7 +52,7 @@ func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try seedSearch) (*subjec
 	return s, p, false
 }
 
-// compareSizes compares scenarios by number of clients, then by number of cycles, of writes and of locks, and finally
+// compareSizes compares scenarios by how many clients, cycles, writes and locks they have, in this order, and finally
 // by the length of their text.
 func compareSizes(a, b *subject) int {
 	size := func(s *subject) []int {
@@ -65,7 +65,7 @@ func compareSizes(a, b *subject) int {
 	return slices.Compare(size(a), size(b))
 }
 
-// edits returns the edits to try. The edits that remove the most come first.
+// edits returns the edits to try, starting with those that remove the most.
 func edits(s *subject, p nemesis.Plan) []edit {
 	var list []edit
 	clients := len(s.scenario.Clients)
@@ -91,8 +91,8 @@ func edits(s *subject, p nemesis.Plan) []edit {
 	return list
 }
 
-// fewer adds two kinds of edits for a count in the document. One removes the count, so that the default applies. The
-// other reduces it.
+// fewer adds edits that change a count in the document. One removes the count, so that the default applies. The others
+// reduce it.
 func fewer(doc *format.Document, path string, least int, change func(func(*format.Document))) {
 	text, _ := doc.Get(path)
 	n, err := strconv.Atoi(text)
@@ -107,7 +107,8 @@ func fewer(doc *format.Document, path string, least int, change func(func(*forma
 	}
 }
 
-// fewerLocks adds edits that remove one lock from all lists of locks, or from one list. No edit leaves a list empty.
+// fewerLocks adds edits that each remove a lock, either from all lists of locks or from one. They never leave a list
+// empty.
 func fewerLocks(doc *format.Document, works []string, change func(func(*format.Document))) {
 	without := func(d *format.Document, lock string, works ...string) {
 		for _, work := range works {
@@ -126,7 +127,7 @@ func fewerLocks(doc *format.Document, works []string, change func(func(*format.D
 }
 
 // withoutClients returns an edit that removes n clients and renumbers the clients after them. first is the index of the
-// first removed client, counted from 0.
+// first removed client, counting from 0.
 func withoutClients(doc *format.Document, p nemesis.Plan, clients, first, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {
@@ -153,8 +154,8 @@ func withoutClients(doc *format.Document, p nemesis.Plan, clients, first, n int)
 	return edit{doc, p}
 }
 
-// withoutGone removes the removed clients, whose names are empty, from a fault. If the fault affected only such
-// clients, withoutGone returns the zero Fault.
+// withoutGone removes clients that no longer exist, which have empty names, from a fault. If the fault affected only
+// such clients, withoutGone returns the zero Fault.
 func withoutGone(f nemesis.Fault) nemesis.Fault {
 	gone := func(id sim.ProcessID) bool { return id == "" }
 	if f.Kind.Has(nemesis.FieldSides) {
@@ -168,11 +169,11 @@ func withoutGone(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// renameKeys renames the clients that are keys of a mapping, and removes the keys of removed clients.
+// renameKeys renames the clients in a mapping's keys, and removes the keys of removed clients.
 func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
 	keys := doc.Keys(path)
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })
-	// The keys are renamed in ascending order, so a new name never equals a key that has not been renamed yet.
+	// The keys are renamed in ascending order, so a new name never equals a key that hasn't been renamed yet.
 	for _, key := range keys {
 		words := strings.Fields(key)
 		for i, word := range words {
@@ -188,7 +189,7 @@ func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) s
 
 func clientID(i int) sim.ProcessID { return sim.ProcessID(fmt.Sprintf("client-%d", i+1)) }
 
-// clientNumber returns the number of the first client named in a text, or 0 if it names none.
+// clientNumber returns the number of the first client named in text, or 0 if there is none.
 func clientNumber(text string) int {
 	for _, word := range strings.Fields(text) {
 		if digits, ok := strings.CutPrefix(word, "client-"); ok {

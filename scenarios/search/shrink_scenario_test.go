@@ -18,7 +18,8 @@ func documentOf(t *testing.T, text string) *format.Document {
 	return d
 }
 
-// If the second and third of four clients are removed, the others keep their settings under their new names.
+// TestClientsAreTakenOut checks that if the second and third of four clients are removed, the others keep their
+// settings under their new names.
 func TestClientsAreTakenOut(t *testing.T) {
 	d := documentOf(t, `name: x
 servers: {redis: 2}
@@ -71,8 +72,8 @@ delay message 3 of redis-1 -> client-2 by 4s
 	}
 }
 
-// All edits of a scenario with three clients are tried. Each edited scenario must be valid, and many of them must be
-// smaller than the original. The edits must include the listed changes.
+// TestEditsOfAScenario checks all edits of a scenario with three clients. Each edited scenario must be valid, and many
+// of them must be smaller than the original. The edits must include the listed changes.
 func TestEditsOfAScenario(t *testing.T) {
 	sh := &shrinker{original: &scenarios.Scenario{}, subjects: map[string]*subject{}}
 	const text = `name: x

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Span is the set of seeds of a scenario that a search should run, and the subset of seeds that it has already run.
+// Span is the set of a scenario's seeds that a search should run, and the subset of seeds that it has already run.
 // Spans with different seeds can be merged in any order and grouping.
 type Span struct {
 	Scenario string   `json:"scenario"`
@@ -21,23 +21,23 @@ type Span struct {
 	From     uint64   `json:"from"`  // the first seed
 	Seeds    int      `json:"seeds"` // number of seeds of all shards; at least 1
 	Shard    Shard    `json:"shard"` // the share of these seeds that this search runs
-	// Free is set if the mix asks for guided plans, but the search has too few seeds to guide any plan. All plans are
-	// then drawn independently of the results of other runs.
+	// Free is set if the mix asks for guided plans, but the search has too few seeds for guiding. All plans are then
+	// drawn independently of the results of other runs.
 	Free bool   `json:"free,omitempty"`
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
 
-// Identity identifies everything that the runs of a search depend on. Results with different identities cannot be
-// combined or compared.
+// Identity identifies everything that a search's runs depend on. Results with different identities cannot be combined
+// or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
 	// Behaviour is the digest of one run. It changes if the program draws plans, runs them or records events
-	// differently. If all runs of a search have the same faults, so does this run, and Behaviour depends on them.
+	// differently. If all of a search's runs have the same faults, so does this one, and Behaviour depends on them.
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan returns the span of a search of s, with no seeds run yet. p is the plan whose run determines the span's
-// Identity.Behaviour.
+// newSpan returns the span for a search of s, with no seeds run yet. p is the plan for the run that determines the
+// span's Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are fewer than %d seeds starting at %d", seeds, from)
@@ -49,7 +49,7 @@ func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shar
 	return Span{Scenario: s.Name, Identity: id, From: from, Seeds: seeds, Shard: shard}, err
 }
 
-// Plans returns the source of plans for the span's seeds. The errors are the same as for NewPlans.
+// Plans returns the plan source for the span's seeds. The errors are the same as for NewPlans.
 func (s *Span) Plans(sc *scenarios.Scenario) (*Plans, error) {
 	if s.Free {
 		return NewPlans(sc)
@@ -79,13 +79,13 @@ func (s Span) own() Range {
 // Size returns the number of seeds in the span's shard.
 func (s Span) Size() int { return s.own().count() }
 
-// Done returns the number of seeds that have been run.
+// Done returns how many seeds have been run.
 func (s Span) Done() int { return s.Ran.count() }
 
-// missing returns the seeds of the span's shard that have not been run.
+// missing returns those of the shard's seeds that have not been run.
 func (s Span) missing() Ranges { return Ranges{s.own()}.without(s.Ran) }
 
-// Finished reports whether all seeds of the shard have been run.
+// Finished reports whether all of the shard's seeds have been run.
 func (s Span) Finished() bool { return len(s.missing()) == 0 }
 
 func (s Span) consistent() bool {
@@ -93,7 +93,7 @@ func (s Span) consistent() bool {
 		s.Ran.consistent(s.own())
 }
 
-// unfinished returns a sentence that says which seeds are missing, or nil if no seed is missing.
+// unfinished returns a sentence that says which seeds are missing, or nil if none are.
 func (s Span) unfinished() []string {
 	missing := s.missing()
 	if len(missing) == 0 {
@@ -107,7 +107,7 @@ func (s Span) unfinished() []string {
 }
 
 // differs returns nil if the span belongs to sc and this version of the program. Otherwise it returns an error that
-// says what differs. p is the plan whose run determines the Identity of sc.
+// says what is different. p is the plan for the run that determines sc's Identity.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	id, err := identityOf(sc, p)
 	switch {
@@ -123,7 +123,7 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	return nil
 }
 
-// portion is the number of seeds that a worker gets at a time. It is large enough that distributing them costs little.
+// portion is how many seeds a worker gets at a time. It is large enough to keep the cost of distributing them low.
 const portion = 8
 
 func isDone(ctx context.Context) bool {

@@ -13,7 +13,7 @@ import (
 // Standing returns the overall result of this search of s. An exploration is Failed if a promise was broken. It is
 // Undecided if some seeds have not been run, some runs could not be judged, no fault ever struck while the lock was in
 // use, or a law whose outcome the scenario requires was never exercised. Runs with the same faults are Failed if some
-// did not come out as s expects. Otherwise they are Undecided if some seeds have not been run or some runs could not be
+// did not turn out as s expects. Otherwise they are Undecided if some seeds have not been run or some runs could not be
 // judged. Standing also returns the reasons why the search is Undecided, one sentence each.
 func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	if e.Repeated != nil {
@@ -42,7 +42,7 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	return document.Passed, nil
 }
 
-// compared returns the result of a search whose runs all have the same faults, as Standing describes.
+// compared returns the result of a search in which all runs have the same faults, as described at Standing.
 func (e *Result) compared(s *scenarios.Scenario) (standing document.Result, open []string) {
 	open = append(e.unfinished(), e.Failed.open(s, e.Done())...)
 	standing = e.Campaign.Standing()
@@ -52,7 +52,7 @@ func (e *Result) compared(s *scenarios.Scenario) (standing document.Result, open
 	return standing, open
 }
 
-// caveats returns reasons why the exploration shows less than its numbers suggest, one sentence each.
+// caveats returns the reasons why the exploration shows less than its numbers suggest, one sentence each.
 func (e *Result) caveats() []string {
 	var caveats []string
 	if e.Empty > 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // TestAnInterruptedSearchStopsAfterTheRunUnderWay checks that an interrupted search does not start another run, not
-// even in the middle of a batch of seeds. A run of real programs may take seconds. The search keeps its results so far.
-// When it is continued, the final result is the same as without the interruption.
+// even in the middle of a batch of seeds. (A run of real programs may take seconds.) The search keeps its results so
+// far. When it is continued, the final result is the same as without the interruption.
 func TestAnInterruptedSearchStopsAfterTheRunUnderWay(t *testing.T) {
 	const seeds, last = 40, 5
 	plain := named(t, "fenced-gc-pause")
@@ -70,7 +70,7 @@ func newCampaign[C any](t *testing.T, begin func() (C, error)) C {
 	return c
 }
 
-// TestTheFirstPlansOfFindingsAreKept checks that the stored plan of each finding is the plan that was drawn, even in a
+// TestTheFirstPlansOfFindingsAreKept checks that each finding's stored plan is the plan that was drawn, even in a
 // process that has only the record of the search.
 func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")

@@ -12,7 +12,7 @@ import (
 )
 
 // strikes maps each way in which a law can be violated (margin.Way) to functions that return faults. These faults
-// should turn a close call into a violation of that kind. A function that is listed twice is chosen twice as often.
+// should turn a close call into that kind of violation. A function that is listed twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
 	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},
@@ -27,8 +27,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike calls one of the functions listed for the close call, chosen at random, and returns its faults. There are none
-// if the function finds no target for them.
+// strike calls a random one of the functions listed for the close call, and returns its faults. If the function does
+// not find a target, there are none.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {
@@ -46,19 +46,20 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// pickDuration picks a duration between 1 ms and the given maximum, uniformly distributed on a logarithmic scale.
+// pickDuration picks a duration between 1 ms and the given maximum. Durations are uniformly distributed on a
+// logarithmic scale.
 func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the duration of a fault that begins at the given time. The fault lasts beyond the given end, by a random
+// beyond picks the duration of a fault that begins at the given time. The fault lasts beyond the given end by a random
 // fraction of the given maximum or of 1 s, whichever is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
 
-// fastServer returns a fault that makes the clock of one server run fast or jump ahead, so that the keys on that server
-// expire early.
+// fastServer returns a fault that makes one server's clock run fast or jump ahead, so that keys on that server expire
+// early.
 func (v *variation) fastServer() []nemesis.Fault {
 	from, to := v.window()
 	server, at := v.standing(), v.when(from, to)
@@ -70,8 +71,8 @@ func (v *variation) fastServer() []nemesis.Fault {
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// fewerKeys returns a cut between the holder and as many servers as the holder can do without. The cut lasts until the
-// lock is granted.
+// fewerKeys returns a cut between the holder and as many servers as it can do without. The cut lasts until the lock is
+// granted.
 func (v *variation) fewerKeys() []nemesis.Fault {
 	c := v.call
 	if c.Spare < 1 || c.Spare > len(c.Standing) {
@@ -100,7 +101,8 @@ func (v *variation) slowClient() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: v.instantIn(from, to)}}}
 }
 
-// cutOff returns a cut between the holder and the servers. The holder then does not learn that its lease has ended.
+// cutOff returns a cut between the holder and the servers, which keeps the holder from learning that its lease has
+// ended.
 func (v *variation) cutOff() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -109,7 +111,7 @@ func (v *variation) cutOff() []nemesis.Fault {
 		For: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// forgetful returns a crash in which a server loses data. The server restarts before the lease ends.
+// forgetful returns a crash in which a server loses its data and restarts before the lease ends.
 func (v *variation) forgetful() []nemesis.Fault {
 	from, to := v.call.From.Duration(), v.call.To.Duration()
 	at := v.instantIn(from, to).Truncate(time.Millisecond)
@@ -156,7 +158,7 @@ func (v *variation) isolate() []nemesis.Fault {
 
 // replace returns faults that isolate the master or leader and pause it until another server has replaced it. The pause
 // ends shortly before the holder sends its next request. The paused server then serves this request, because it does
-// not know yet that it was replaced.
+// not know yet that it has been replaced.
 func (v *variation) replace() []nemesis.Fault {
 	const elected = 1500 * time.Millisecond // by then a service has usually elected another leader
 	from, to := v.window()
@@ -175,9 +177,8 @@ func (v *variation) replace() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: at}})
 }
 
-// aside returns a fault that cuts off a server, together with a client, from all other servers of the service or group.
-// The fault lasts from the given time until after the end of the lease. aside returns nil if there are no other
-// servers.
+// aside returns a fault that cuts off a server, together with a client, from all other servers in the service or group.
+// The fault lasts from the given time until after the lease ends. If there are no other servers, aside returns nil.
 func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	var far []sim.ProcessID
@@ -213,8 +214,8 @@ func (v *variation) together(a, b sim.ProcessID) bool {
 	})
 }
 
-// pauseClient returns a pause of the holder that lasts until after the end of its lease. The pause begins before the
-// lease ends, or when one of the holder's requests or its answer leaves or arrives.
+// pauseClient returns a pause that lasts until after the holder's lease has ended. The pause begins either before the
+// lease ends or when one of the holder's requests, or the answer to it, leaves or arrives.
 func (v *variation) pauseClient() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
@@ -229,9 +230,9 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate returns faults that make the holder rely on its lease for too long. A holder may already do so for longer
-// than another client needs to acquire the lock. In that case, overstate usually returns a cut or a pause, which keeps
-// the holder from noticing the end of its lease.
+// overstate returns faults that make the holder rely on its lease for too long. The holder may already be relying on it
+// for longer than another client needs to acquire the lock. In that case, overstate usually returns a cut or a pause,
+// which keeps the holder from noticing that its lease has ended.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -240,7 +241,7 @@ func (v *variation) overstate() []nemesis.Fault {
 	return of[v.below(2)](v)
 }
 
-// lateWrite returns a fault that delays the holder's messages to the resource until after the end of its lease.
+// lateWrite returns a fault that delays the holder's messages to the resource until after its lease has ended.
 func (v *variation) lateWrite() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -249,7 +250,7 @@ func (v *variation) lateWrite() []nemesis.Fault {
 }
 
 // lateAnswer returns a fault that delays one of the last answers that the holder received before it got the lock. The
-// holder then assumes that its lease began later than it did.
+// holder then thinks that its lease began later than it did.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -274,8 +275,8 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 }
 
 // lateTry returns a fault that delays a request until a later attempt has set the holder's key. The best target is a
-// request with which the holder undid an earlier, failed attempt. The history does not mark such requests, so lateTry
-// picks any request that the holder sent to the server before the lock was granted, except the first and the last.
+// request that the holder sent to undo an earlier, failed attempt. The history does not mark such requests, so lateTry
+// picks any request that the holder sent to the server before it was granted the lock, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -297,9 +298,9 @@ func (v *variation) lateTry() []nemesis.Fault {
 	return []nemesis.Fault{s.Strike(late, false)}
 }
 
-// lateRequest returns a fault that delays the last request of an attempt to a server until the holder's key exists. If
-// the close call involves a late request of the holder itself, the fault delays that request until the next holder's
-// key exists.
+// lateRequest returns a fault that delays an attempt's last request to a server until the holder's key exists. If the
+// close call involves a late request from the holder itself, the fault delays that request until the next holder's key
+// exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Expectation is the required outcome of a law or a metric: a format.Law, a format.Bound, Promised or Unbroken. String
-// returns it as the scenario words it. A nil Expectation requires nothing.
+// Expectation is the required outcome for a law or metric: a format.Law, a format.Bound, Promised or Unbroken. String
+// returns it as worded in the scenario. A nil Expectation requires nothing.
 type Expectation fmt.Stringer
 
 // implied is the expectation for a law that the scenario does not mention.
@@ -23,14 +23,14 @@ type implied string
 // String returns the expectation in words.
 func (e implied) String() string { return string(e) }
 
-// These are the expectations for laws that the scenario does not mention.
+// The expectations for laws that the scenario does not mention.
 const (
 	// the scenario promises that the law holds; used when a run is checked against its promise
 	Promised implied = "promised"
 	Unbroken implied = "not violated" // used if the scenario has expectations for other laws or metrics
 )
 
-// ExpectLine compares the outcome of a law or metric, in one run or many, with what the scenario expects.
+// ExpectLine compares the outcome for a law or metric, in one run or many, with what the scenario expects.
 type ExpectLine struct {
 	Name     string // name of the law or metric
 	Expected Expectation
@@ -61,9 +61,9 @@ func (e *ExpectLine) Stands() string {
 // outcome.
 func (e *ExpectLine) Compared() bool { return e != nil && (e.Expected != nil || e.Standing.Excused) }
 
-// Case returns the line as a test case of a CI report, without the explanation of a violation. got is the outcome as
-// the scenario words it. how is appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10
-// runs". It may be empty.
+// Case returns the line as a test case in a CI report, without the explanation of a violation. got is the outcome as
+// worded in the scenario. how, which may be empty, is appended to the verdict, such as ": holder outlived its lease
+// (pause)" or " in 10 of 10 runs".
 func (e *ExpectLine) Case(group, got, how string) document.Case {
 	c := document.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,
 		Message: e.Standing.Words()}
@@ -78,13 +78,13 @@ func (e *ExpectLine) Case(group, got, how string) document.Case {
 	return c
 }
 
-// Named reports whether the scenario has any expectation.
+// Named reports whether the scenario has any expectations.
 func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
-// Intent compares the outcomes with what the scenario should show. If there are no surprises, it says what was
-// expected. Otherwise it says what was not. In both cases, it also names the laws that were broken but are not
+// Intent compares the outcomes with what the scenario is meant to show. If there are no surprises, it says what was
+// expected. Otherwise, it says what was not. In both cases, it also names the laws that were broken but are not
 // promised. It returns "" if the scenario has no expectations and no such law was broken.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
@@ -134,8 +134,8 @@ func Intent(lines []ExpectLine, ok bool) string {
 	return apart("Came out as the file expects: " + strings.Join(parts, ", ") + ".")
 }
 
-// LawLine compares a law's outcomes, counted over one or more runs, with what a scenario expects. missed reports
-// whether any of these outcomes contradicted the expectation. The caller sets Outcome.
+// LawLine compares a law's outcomes, counted over one or more runs, with what a scenario expects. missed says whether
+// any of them contradicted the expectation. The caller sets Outcome.
 func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, missed bool) ExpectLine {
 	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: document.Passed,
 		Broken: came.Violated > 0, Held: came.Violated == 0 && came.Holds > 0}}
@@ -192,7 +192,7 @@ func expectLines(s *scenarios.Scenario, j *format.Judgment) (lines []ExpectLine)
 	return lines
 }
 
-// expectation returns the ExpectLine of a law or metric, or nil if it has none.
+// expectation returns the ExpectLine for a law or metric, or nil if there is none.
 func (r *Run) expectation(name string) *ExpectLine {
 	for i := range r.Expected {
 		if r.Expected[i].Name == name {

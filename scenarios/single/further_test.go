@@ -23,9 +23,9 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	return run
 }
 
-// TestEveryFormHasEachCause runs del-by-slow-client, in which a pause breaks exclusion, and later the DEL of the paused
-// client breaks it again. The report must contain both causes in every output format, and must say for each of them
-// which fault it needs.
+// TestEveryFormHasEachCause checks that a report contains both causes of two violations in every output format, and
+// says for each of them which fault it needs. In del-by-slow-client, a pause breaks exclusion, and later the paused
+// client's DEL breaks it again.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -76,9 +76,9 @@ func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	}
 }
 
-// TestFaultsRecordedInTheSameWordsAreNamed runs a plan with two failovers that are recorded in the same words, so that
-// a record may belong to either. The explanation must name the faults that were found to be needed, and must never
-// contain an empty list.
+// TestFaultsRecordedInTheSameWordsAreNamed checks the explanation for a plan with two failovers that are recorded in
+// the same words, so that a record may belong to either. The explanation must name the faults that were found to be
+// needed, and must never contain an empty list.
 func TestFaultsRecordedInTheSameWordsAreNamed(t *testing.T) {
 	s, err := scenarios.Parse("failovers.yaml", []byte(`name: failovers
 servers: {redis: 1, replicas: 1, down-after: 1000ms, reconfigure-after: 500ms}

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// render returns the main page of a run, which is the last of its pages.
+// render returns a run's main page, which is its last page.
 func render(t *testing.T, run *single.Run) (page string) {
 	t.Helper()
 	for _, p := range run.Document().Pages("folder/page.html") {

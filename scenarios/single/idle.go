@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Idle is the reason why a fault of the plan had no effect, if that is certain.
+// Idle is the reason why one of the plan's faults had no effect, if that is certain.
 type Idle uint8
 
 // These are the reasons why a fault was idle. The zero value, Active, means that the fault may have had an effect.
@@ -19,7 +19,7 @@ const (
 	StruckInVain
 )
 
-// String returns the reason as words that can follow the text of the fault. It returns "" for Active.
+// String returns the reason as words that can follow the fault's text. It returns "" for Active.
 func (i Idle) String() string {
 	return [...]string{Active: "", NeverStruck: "never struck",
 		StruckInVain: "struck while no affected client held or asked for a lock"}[i]
@@ -36,7 +36,7 @@ func idleness(f campaign.Planned) Idle {
 	return Active
 }
 
-// plan returns the faults of the run. For each idle fault, it says why the fault was idle.
+// plan returns the run's faults. For each idle fault, it says why the fault was idle.
 func (r *Run) plan() document.Plan {
 	lines := document.PlanOf(r.Plan)
 	for i := range min(len(lines), len(r.Idle)) {
@@ -78,7 +78,7 @@ func Asked(m *nemesis.Missed) string {
 	return fmt.Sprintf("%s asked for %s", m.Asked[0].Client, text.Join(words, " and "))
 }
 
-// idle says how many faults of the plan certainly had no effect. It returns "" if there are none.
+// idle says how many of the plan's faults certainly had no effect. It returns "" if there are none.
 func (r *Run) idle() string {
 	n := map[Idle]int{}
 	for _, idle := range r.Idle {

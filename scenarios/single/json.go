@@ -32,13 +32,13 @@ type RunObject struct {
 	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while no affected client held or asked for a lock"`
 }
 
-// IdleFault is a fault of the plan that certainly had no effect.
+// IdleFault is a fault in the plan that certainly had no effect.
 type IdleFault struct {
 	Fault string `json:"fault"`
 	Why   string `json:"why"`
 }
 
-// findingJSON is the outcome of a law.
+// findingJSON is the outcome for a law.
 type findingJSON struct {
 	Outcome     string      `json:"outcome" of:"outcome"`
 	NotPromised bool        `json:"not_promised,omitempty" doc:"the cause of the violation breaks no promise, such as the permanent loss of the quorum"`
@@ -47,7 +47,7 @@ type findingJSON struct {
 	Further []breachJSON `json:"further,omitempty" doc:"first violation of the law by each of the other causes"`
 }
 
-// breachJSON is the cause and the explanation of a violation. If the law was not violated, only the explanation is set.
+// breachJSON is the cause and explanation of a violation. If the law was not violated, only the explanation is set.
 type breachJSON struct {
 	Cause       string        `json:"cause" doc:"empty unless violated"`
 	Explanation string        `json:"explanation"`
@@ -56,11 +56,11 @@ type breachJSON struct {
 	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; empty unless violated"`
 }
 
-// witnessJSON is an event of a witness, in the format of a history file.
+// witnessJSON is one of a witness's events, in the format of a history file.
 type witnessJSON struct{ event *history.Event }
 
-// MarshalJSON returns the event as its line in a history file. It returns an error if a history file may not contain
-// the event.
+// MarshalJSON returns the event as a line in a history file. It returns an error if the event is not allowed in a
+// history file.
 func (w witnessJSON) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := history.Encode(&b, &history.History{Events: []history.Event{*w.event}}); err != nil {
@@ -70,7 +70,7 @@ func (w witnessJSON) MarshalJSON() ([]byte, error) {
 	return event, nil
 }
 
-// judgesJSON contains the verdicts of the two judges of mutual exclusion.
+// judgesJSON contains the verdicts of the two mutual-exclusion judges.
 type judgesJSON struct {
 	Porcupine string `json:"porcupine" enum:"refuted|allowed|did not finish|not asked" doc:"what the linearizability checker says about the critical sections"`
 	Interval  string `json:"interval_check" enum:"refuted|allowed|undecided" doc:"what the interval check says about the critical sections"`
@@ -110,7 +110,7 @@ type recordedJSON struct {
 	Metrics     map[string]*float64              `json:"metrics" of:"measure" doc:"metrics by name; null for a metric without a value"`
 }
 
-// data returns the JSON object of the report.
+// data returns the report's JSON object.
 func (r *Run) data(title *document.Title) any {
 	if r.Recording == nil {
 		return &runJSON{RunObject: *r.object(title)}

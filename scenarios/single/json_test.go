@@ -31,7 +31,7 @@ func indented(t *testing.T, b []byte) string {
 	return out.String()
 }
 
-// keys lists the keys of an object in the order in which they occur.
+// keys lists an object's keys in the order in which they occur.
 func keys(t *testing.T, object []byte) []string {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(object))

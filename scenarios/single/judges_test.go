@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
-// TestEveryFormSaysWhoJudged tries every pair of answers that the two judges of mutual exclusion can give. The text,
+// TestEveryFormSaysWhoJudged checks every pair of answers that the two judges of mutual exclusion can give. The text,
 // the page, the JSON and the JUnit file must agree, and the page must link to porcupine's view of the lock that the
 // finding is about.
 func TestEveryFormSaysWhoJudged(t *testing.T) {

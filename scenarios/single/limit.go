@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// mostRaised is the maximum number of times that the limit is doubled.
+// mostRaised is the maximum number of times the limit is doubled.
 const mostRaised = 4
 
-// raise handles the laws that v leaves undecided because the run of p reached its limit. It runs p again with limits up
-// to 16 times as long. If one of them decides the law, raise adds this limit and the outcome to the law's explanation.
+// raise handles the laws that v leaves undecided because p's run reached its limit. It runs p again with limits up to
+// 16 times as long. If one of them decides the law, raise adds this limit and the outcome to the law's explanation.
 // Otherwise, it adds nothing.
 func raise(s *scenarios.Scenario, p nemesis.Plan, v *checker.Verdict) error {
 	var open []*checker.Finding

@@ -13,9 +13,9 @@ import (
 
 var raises = regexp.MustCompile(` Raise limit from \S+ to (\S+): then it (.*)\.$`)
 
-// TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalog's scenarios too early, so that laws are undecided.
-// If the explanation of such a law names a longer limit, a run with this limit must decide the law. Otherwise, runs
-// with all of the tested limits must leave it undecided.
+// TestAnUndecidedLawSaysWhichLimitDecidesIt checks the explanations of laws that are undecided because a run of one of
+// the catalog's scenarios ended too early. If the explanation names a longer limit, a run with this limit must decide
+// the law. Otherwise, runs with all of the tested limits must leave it undecided.
 func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 	advised, silent := 0, 0
 	for i, name := range scenarios.Names() {
@@ -74,7 +74,7 @@ func run(t *testing.T, s *scenarios.Scenario) (scenarios.Result, checker.Verdict
 	return r, checker.Check(r.History)
 }
 
-// outcome returns the outcome that the explanation of a law contains. It returns "" if the law is not decided.
+// outcome returns the outcome named in a law's explanation. It returns "" if the law is not decided.
 func outcome(f checker.Finding) string {
 	switch f.Outcome {
 	case checker.Holds:

@@ -24,8 +24,8 @@ var metricHelp = map[string]string{
 	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",
 }
 
-// openMetrics returns the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges. They have the
-// names from the documentation, and their labels are the scenario and the seed. A metric without samples has no line.
+// openMetrics returns a run's metrics in the OpenMetrics text format (version 1.0.0), as gauges. They are named as in
+// the documentation, and labeled with the scenario and the seed. A metric without samples does not have a line.
 func (r *Run) openMetrics() []byte {
 	var b bytes.Buffer
 	last := ""
@@ -49,7 +49,7 @@ func (r *Run) openMetrics() []byte {
 	return b.Bytes()
 }
 
-// byFamily puts the metrics of each family next to each other, as the format requires.
+// byFamily groups the metrics by family, as the format requires.
 func byFamily(all checker.Metrics) checker.Metrics {
 	var out checker.Metrics
 	done := map[string]bool{}
@@ -68,7 +68,7 @@ func byFamily(all checker.Metrics) checker.Metrics {
 	return out
 }
 
-// splitLabel splits the name of a metric into its family and, if it has one, the label that names a process.
+// splitLabel splits a metric's name into its family and, if it has one, the label that names a process.
 func splitLabel(name string) (family, label string) {
 	family, rest, labelled := strings.Cut(name, "{")
 	if !labelled {
@@ -77,7 +77,7 @@ func splitLabel(name string) (family, label string) {
 	return family, "," + strings.TrimSuffix(rest, "}")
 }
 
-// QuoteLabel quotes the value of a label as OpenMetrics 1.0.0 requires (section "Escaping").
+// QuoteLabel quotes a label's value as OpenMetrics 1.0.0 requires (section "Escaping").
 func QuoteLabel(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// nonsense returns a random run with an arbitrary history, which need not make sense.
+// nonsense returns a run with a random history, which need not make sense.
 func nonsense(r *rand.Rand) *single.Run {
 	oneOf := func(s ...string) string { return s[r.IntN(len(s))] }
 	h := &history.History{}
@@ -81,7 +81,7 @@ func TestNoHistoryBreaksAReport(t *testing.T) {
 		if err := run.Document().HTML(io.Discard, "page.html"); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		// JSON may return an error for an event that a history file may not contain, but must never panic
+		// JSON may return an error for an event that is not allowed in a history file, but must never panic
 		_, _ = run.Document().JSON("run")
 	}
 }

@@ -59,7 +59,7 @@ func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	return laws
 }
 
-// Judge checks the recorded history and sets the fields of the run that depend on the verdict.
+// Judge checks the recorded history and sets the run fields that depend on the verdict.
 func (r *Run) Judge() {
 	h := r.Recorded()
 	var registers bool
@@ -87,7 +87,7 @@ func (r *Run) recordedVerdict() string {
 	return document.Undecided.String()
 }
 
-// recordedFacts returns everything that is needed to reproduce the verdict on the history.
+// recordedFacts returns everything needed to reproduce the verdict on the history.
 func (r *Run) recordedFacts() document.Facts {
 	h := r.Recorded()
 	facts := document.Facts{{Name: "history", Value: text.Join(r.Recording.Files, " and ")},
@@ -109,7 +109,7 @@ func (r *Run) recordedFacts() document.Facts {
 		Value: fmt.Sprintf("%d, in %s", len(h.Events), text.Instant(history.Of(r.Simulated)))})
 }
 
-// struckIn lists the distinct faults that a history records, each with the number of times that it struck.
+// struckIn lists the distinct faults in a history, each with the number of times it struck.
 func struckIn(h *history.History) (lines []string) {
 	struck := map[string]int{}
 	for _, f := range trace.Faults(h) {
@@ -125,7 +125,7 @@ func struckIn(h *history.History) (lines []string) {
 	return lines
 }
 
-// recordedSuite returns a suite with a case for each law.
+// recordedSuite returns a suite with one case per law.
 func (r *Run) recordedSuite() document.Suite {
 	s := document.Suite{Name: "check " + r.Scenario, Repeat: r.Repeat}
 	for _, f := range r.Findings() {

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// Document returns the report of the run: a timeline, the verdict on each law, the explanation of each violation, and
-// what is needed to repeat the run.
+// Document returns the run's report: a timeline, the verdict on each law, the explanation of each violation, and what
+// is needed to repeat the run.
 func (r *Run) Document() *document.Document {
 	return r.document(&views{run: r})
 }
@@ -34,14 +34,14 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt returns the run for inclusion in another report. The text of that report contains the whole report of the
-// run, whereas its page contains only what OnPage returns.
+// Excerpt returns the run for inclusion in another report. That report's text contains the whole report on the run,
+// whereas its page contains only what OnPage returns.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }
 
-// OnPage returns the part of the run that appears on the page of another report: the plan under a heading, the
-// timeline, and the explanation of each violation.
+// OnPage returns the part of the run that appears on another report's page: the plan under a heading, the timeline, and
+// the explanation of each violation.
 func (r *Run) OnPage(heading string) []document.Block {
 	picture := timeline.New(r.Lanes)
 	all := []document.Block{
@@ -67,7 +67,7 @@ func (r *Run) title() document.Title {
 }
 
 // OpeningNotes returns the notes below a report's headline: how the outcome compares with the scenario, and which
-// faults certainly had no effect. intent and idle may be empty.
+// faults are certain to have had no effect. intent and idle may be empty.
 func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragraph) {
 	if intent != "" {
 		notes = append(notes, document.Paragraph{Words: intent})
@@ -81,7 +81,7 @@ func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragra
 	return notes
 }
 
-// stories returns the explanation of each violation. The explanation refers to the numbers in the picture.
+// stories returns the explanation of each violation. It refers to the numbers in the picture.
 func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	for b := range (checker.Verdict{Findings: r.Findings()}).Breaches() {
 		all = append(all, picture.Story(*b))
@@ -118,7 +118,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts describes the run's execution: as a single line for the text form of the report, and as a list for its page.
+// facts describes how the run was executed: in a single line for the report's text form, and as a list for its page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)
@@ -156,7 +156,7 @@ func (r *Run) suite(title *document.Title) document.Suite {
 	return s
 }
 
-// cameOut returns the outcome of a law or metric as the scenario words it, and words to append to the verdict on it.
+// cameOut returns the outcome for a law or metric as worded in the scenario, and words to append to the verdict.
 func (r *Run) cameOut(name string) (got, how string) {
 	if !slices.Contains(checker.Laws, checker.Law(name)) {
 		got = r.measured(name)
@@ -175,7 +175,7 @@ func (r *Run) cameOut(name string) (got, how string) {
 	return f.Came(), ": " + f.Explanation
 }
 
-// measured formats the value of a metric.
+// measured formats a metric's value.
 func (r *Run) measured(name string) string {
 	if m, ok := r.Metrics.Of(name); ok {
 		return document.MetricValue(m)

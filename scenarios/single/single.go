@@ -2,11 +2,10 @@
 //
 // Goals: the verdict comes first; the reader can see the critical section outlive its lease; every failure comes with
 // its seed, its plan, a description of the events that show it (the witness), and a command that repeats it. A fault is
-// called necessary for a violation only after a trial: the run was repeated without that fault. Identical runs produce
-// identical reports, byte for byte.
+// called necessary for a violation only after the run has been repeated without it. Identical runs produce identical
+// reports, byte for byte.
 //
-// Non-goals: checking the laws (checker), many runs (search), the smallest plan (search), how to repair the lock
-// (advise).
+// Non-goals: checking the laws (checker), many runs (search), the smallest plan (search), how to fix the lock (advise).
 package single
 
 import (
@@ -26,8 +25,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Run is one run with everything that a report says about it. It is plain data, so it can describe a simulated run as
-// well as a history of a real system.
+// Run is a run and everything that a report says about it. It is plain data, so it can describe a real system's history
+// as well as a simulated run.
 type Run struct {
 	Scenario  string
 	Summary   string // describes the situation for a reader who does not know it
@@ -54,15 +53,15 @@ type Run struct {
 	Focus     *Focus             // violation that the headline is about; if nil, the most serious one
 }
 
-// Focus is the violation that a run should show: a law and the cause that breaks it.
+// Focus is the violation that a run should show: a law and the cause of its violation.
 type Focus struct {
 	Law   checker.Law
 	Cause checker.Cause
 }
 
-// Explain returns the report of a run and explains its verdict. For each violation, it finds out which faults are
-// needed, by running the plan again without some of the faults. For each law that is undecided because of the run's
-// limit, it finds a longer limit that decides the law.
+// Explain returns a run's report and explains its verdict. For each violation, it finds out which faults are needed, by
+// running the plan again without some of the faults. For each law that is undecided because of the run's limit, it
+// finds a longer limit that decides the law.
 func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) (*Run, error) {
 	if err := NewTrials(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) 
 	return NewRun(s, r, judged), nil
 }
 
-// NewRun returns the report of a run. Unlike Explain, it does not repeat the run to find out which faults are needed or
+// NewRun returns a run's report. Unlike Explain, it does not repeat the run to find out which faults are needed or
 // which longer limit would decide a law, so it also works for a run that cannot be repeated.
 func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) *Run {
 	result := judged.Standing()
@@ -94,7 +93,7 @@ func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) *
 	return run
 }
 
-// HoldTo judges the run by a promise instead of by its scenario's expectation.
+// HoldTo judges the run by a promise instead of its scenario's expectation.
 func (r *Run) HoldTo(promise checker.Promise) {
 	r.Expected, r.Promise = nil, true
 	failed, undecided := false, false
@@ -120,7 +119,7 @@ func (r *Run) HoldTo(promise checker.Promise) {
 	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
-// real reports whether the run took place in real time. Only such runs have notes.
+// real reports whether the run took place in real time. Only real-time runs have notes.
 func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
 
 // Recorded returns the run's history. It never returns nil.
@@ -155,7 +154,7 @@ func (r *Run) Findings() []checker.Finding {
 	return out
 }
 
-// Headline returns the first sentence of the report.
+// Headline returns the report's first sentence.
 func (r *Run) Headline() string { return headline.Of(r.Recorded(), r.newsworthy()) }
 
 // Gravest returns the law whose violation the headline is about, or "" if no law was violated.
@@ -166,7 +165,7 @@ func (r *Run) Gravest() checker.Law {
 	return ""
 }
 
-// newsworthy returns the findings for the headline. If the run shows the violation in Focus, it returns that violation.
+// newsworthy returns the findings for the headline. If the run shows the violation in Focus, it returns that one.
 // Otherwise, if the run contradicts its expectation, it returns the unexpected violations. In all other cases, it
 // returns the whole verdict.
 func (r *Run) newsworthy() checker.Verdict {
@@ -213,7 +212,7 @@ func (r *Run) standing() document.Standing {
 	return s
 }
 
-// explained returns the explanation of a finding and of each further breach, one per line.
+// explained returns the explanations for a finding and for any other breaches, one per line.
 func explained(f *checker.Finding) string {
 	lines := ""
 	if f.Explanation != "" {
@@ -225,7 +224,7 @@ func explained(f *checker.Finding) string {
 	return lines
 }
 
-// Story explains the outcome of a law, and says how to repeat the run.
+// Story explains a law's outcome, and says how to repeat the run.
 func (r *Run) Story(law string) string {
 	var b strings.Builder
 	f := r.Verdict.Of(checker.Law(law))

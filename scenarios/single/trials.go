@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Trials finds out which faults a violation needs, by removing faults from a plan and running the plan again. It is not
-// safe for concurrent use.
+// Trials finds out which faults are needed for a violation, by removing faults from a plan and running the plan again.
+// It is not safe for concurrent use.
 type Trials struct {
 	runner   *scenarios.Runner
 	checker  checker.Checker
@@ -23,13 +23,14 @@ type Trials struct {
 func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
 
 // mostTried is the maximum number of faults in a plan that are removed one by one. In a longer plan, only the faults
-// named in the explanation are removed, one by one and all at once. Finally, all the plan's faults are removed at once.
+// named in the explanation are removed, first one by one and then all at once. Finally, all the plan's faults are
+// removed at once.
 const mostTried = 64
 
-// Try adds trials to each breach of v, the verdict on history h of a run of p. A trial says what happens without
-// certain faults of the plan. Each fault that is necessary by itself gets a trial. If there is no such fault, a
-// smallest set of faults that are necessary together gets one. Each fault that the explanation names also gets a trial,
-// even if it is unnecessary. If the violation needs no fault at all, Try says so.
+// Try adds trials to each breach in v, the verdict on h, which is the history of a run of p. A trial says what happens
+// without certain faults in the plan. Each fault that is necessary by itself gets a trial. If there is none, a smallest
+// set of faults that are necessary together gets one. Each fault that the explanation names also gets a trial, even if
+// it is unnecessary. If the violation needs no fault at all, Try says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {
@@ -119,7 +120,7 @@ func distinct(trials []checker.Trial) (all []checker.Trial) {
 	return all
 }
 
-// settle revises the explanation of the violation, so that it names the faults that the violation needs and omits the
+// settle revises the explanation of the violation so that it names the faults that the violation needs and omits the
 // others. It keeps the old explanation if the new one has a different kind of cause.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
@@ -149,8 +150,8 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 	}
 }
 
-// Later returns the indexes of the faults in a plan that had not yet struck when the finding's law was broken. They did
-// not cause the breach, but might cause a similar one if its cause were removed.
+// Later returns the plan indexes of the faults that had not struck yet when the finding's law was broken. They did not
+// cause the breach, but might cause a similar one if its cause were removed.
 func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	var struck []int
 	lines := linesOf(p)
@@ -163,8 +164,8 @@ func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 }
 
 // together looks for a smallest set of faults without which the violation disappears, and returns their indexes. It
-// prefers the named faults. In a long plan, it searches only the named faults; if they do not suffice, it tries to
-// remove all faults at once.
+// prefers the named faults. In a long plan, it searches only the named faults; if they are not enough, it tries
+// removing all faults at once.
 func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int) (checker.Trial, []int, error) {
 	order := append(rest, named...)
 	if len(p.Faults) > mostTried && len(named) > 1 {
@@ -237,10 +238,10 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 	return r.checker.CheckOnly(result.History, laws), nil
 }
 
-// NamedIn returns the faults of a plan that a finding names, as indexes in the plan. Each list belongs to an event at
-// which a fault struck. If the history does not show which of several faults struck, the list contains all of them.
-// This happens if their lines are equal, and for failovers, because their record does not say what triggered them. A
-// failover that a Sentinel initiated on its own is not in the plan, so there is no list for it.
+// NamedIn returns the faults that a finding names, as indexes in the plan. Each list belongs to an event at which a
+// fault struck. If the history does not show which of several faults struck, the list contains all of them. This
+// happens if their lines are equal, and with failovers, whose records do not say what triggered them. A failover that a
+// Sentinel initiated on its own is not in the plan, so there is no list for it.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)
@@ -253,7 +254,7 @@ func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	return named
 }
 
-// planLines contains the lines of a plan's faults as a history records them.
+// planLines contains the lines of a plan's faults as they are recorded in a history.
 type planLines []string
 
 func linesOf(p nemesis.Plan) planLines {

@@ -47,8 +47,8 @@ func TestNoTrialIsToldTwice(t *testing.T) {
 	}
 }
 
-// TestTrialsFindTheFaultsThatAViolationNeeds tries plans with a few faults and plans with a hundred faults, most of
-// which have no effect. The trials must find exactly the faults that the violation needs.
+// TestTrialsFindTheFaultsThatAViolationNeeds checks that trials find exactly the faults that a violation needs, in
+// plans with a few faults and in plans with a hundred faults, most of which have no effect.
 func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms",
 		"pause client-2 for 1ms at 20s"
@@ -97,9 +97,9 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	}
 }
 
-// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, or cuts, as a plan may have. Any one of them
-// is enough for the violation. The explanation must name a few of them and say that the violation disappears only
-// if all of them are removed.
+// TestThousandsOfFaultsAtOnceAreExplained checks the explanation if a holder has as many pauses, or cuts, as a plan may
+// have. Any one of them is enough for the violation. The explanation must name a few of them and say that the violation
+// disappears only if all of them are removed.
 func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	for _, test := range []struct{ fault, hold, lock string }{
 		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// verdicts is the part of a report that has a line for each law, and for each metric that the scenario names.
+// verdicts is the part of a report with a line for each law, and for each metric that the scenario names.
 type verdicts struct {
 	run   *Run
 	views *views
 }
 
-// sign returns the mark of an outcome and the mark's tone.
+// sign returns an outcome's mark and the mark's tone.
 func sign(o checker.Outcome) (string, document.Tone) {
 	r := [...]document.Result{checker.Unchecked: document.NotJudged, checker.Holds: document.Passed,
 		checker.Undecided: document.Undecided, checker.Violated: document.Failed}[o]
@@ -31,7 +31,7 @@ func outcomeOf(e *ExpectLine) checker.Outcome {
 	return checker.Violated
 }
 
-// metrics returns the expectations for metrics.
+// metrics returns the metric expectations.
 func (b verdicts) metrics() (lines []*ExpectLine) {
 	for i := range b.run.Expected {
 		e := &b.run.Expected[i]
@@ -43,7 +43,7 @@ func (b verdicts) metrics() (lines []*ExpectLine) {
 	return lines
 }
 
-// Text writes the lines of the verdict. If something was expected, the comparison is at the right margin.
+// Text writes the verdict line by line. If something was expected, the comparison is at the right margin.
 func (b verdicts) Text(p *text.Writer) {
 	findings, from := b.run.Findings(), 0
 	for i := range findings {
@@ -59,12 +59,12 @@ func (b verdicts) Text(p *text.Writer) {
 	}
 }
 
-// line returns a line of the verdict with a mark and a name. The caller adds the rest.
+// line returns a verdict line with a mark and a name. The caller adds the rest.
 func line(mark string, tone document.Tone, name string) *text.Line {
 	return new(text.Line).Add(text.Plain, " ").Add(tone.Style(), mark).Add(text.Plain, " ").Add(text.Bold, name)
 }
 
-// law writes the line of a law. If there is room, the explanation follows on the same line. Otherwise, it is written
+// law writes the line for a law. If there is room, the explanation follows on the same line. Otherwise, it is written
 // below the line, but only if the law is undecided or unchecked.
 func (b verdicts) law(p *text.Writer, f *checker.Finding, from int) {
 	mark, tone := sign(f.Outcome)
@@ -110,8 +110,7 @@ func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	return fmt.Sprintf("expected: %s", e.Expected), tone
 }
 
-// expected appends the comparison with the expectation to a line. If it does not fit there, it is written on a line of
-// its own.
+// expected appends the comparison with the expectation to a line. If it does not fit there, it gets its own line.
 func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	words, tone := comparison(e)
 	if words == "" {
@@ -143,7 +142,7 @@ func (b verdicts) HTML(p *html.Writer) {
 
 func heading(title string) html.Part { return html.El("th", html.Text(title)) }
 
-// finding returns the row for a law in the table on the page.
+// finding returns the row for a law in the page's table.
 func (b verdicts) finding(p *html.Writer, f *checker.Finding) html.Part {
 	came := []html.Part{html.El("b", html.Text(f.Outcome.String()))}
 	if f.Outcome == checker.Violated {
@@ -161,7 +160,7 @@ func (b verdicts) finding(p *html.Writer, f *checker.Finding) html.Part {
 	return row(string(f.Law), f.Outcome, b.run.expectation(string(f.Law)), came...)
 }
 
-// row returns a row of the table: the outcome, and how it compares with the expectation.
+// row returns a table row: the outcome, and how it compares with the expectation.
 func row(name string, o checker.Outcome, e *ExpectLine, came ...html.Part) html.Part {
 	mark, _ := sign(o)
 	class := o.String()
@@ -173,8 +172,8 @@ func row(name string, o checker.Outcome, e *ExpectLine, came ...html.Part) html.
 		html.Newline)
 }
 
-// compared returns the text on the page that compares a law or metric with its expectation. The text is empty if there
-// is nothing to compare.
+// compared returns the page's text that compares a law or metric with its expectation. The text is empty if there is
+// nothing to compare.
 func compared(e *ExpectLine) html.Part {
 	if !e.Compared() {
 		return html.All()

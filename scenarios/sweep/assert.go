@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Assertion is a claim about the outcome of a law at all points where a condition is true.
+// Assertion is a claim about a law's outcome at all points where a condition is true.
 type Assertion struct {
 	Text string // such as "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
 	Law  checker.Law
@@ -55,34 +55,33 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 	return is, nil
 }
 
-// Asserted is the outcome of an assertion in a sweep.
+// Asserted is an assertion's outcome in a sweep.
 type Asserted struct {
 	*Assertion
 	// Standing is Passed if the law had the claimed outcome at every tried point where the condition was true. It is
-	// Failed if the law had another outcome at such a point, Undecided if the law was undecided at such a point, and
-	// NotJudged if there was no such point.
+	// Failed if the law had a different outcome at any of these points, Undecided if the law was undecided at any of
+	// them, and NotJudged if there were none.
 	Standing document.Result
 	Points   int    // number of tried points where the condition was true, including points between those of the grid
 	Unjudged int    // number of these points where the law was undecided
 	Counter  *Point // first point where the law had an outcome other than the claimed one; nil if there is none
-	// Seed shows the failure at Counter. If the law was claimed to hold, Seed is the lowest seed whose run broke it.
-	// Otherwise, Seed is the first seed of the sweep.
+	// Seed shows the failure at Counter. If the claim was that the law holds, Seed is the lowest seed whose run broke
+	// it. Otherwise, it is the sweep's first seed.
 	Seed uint64
-	// True reports for each point of the grid whether the condition is true there. Turns lists the positions between
-	// grid points at which the condition changes.
+	// True reports for each grid point whether the condition is true there. Turns lists the positions between grid
+	// points where the condition changes.
 	True  []bool
 	Turns []Turn
 }
 
-// Turn is a position between two neighboring points of the grid at which a condition becomes true or false.
+// Turn is a position between two neighboring grid points where a condition becomes true or false.
 type Turn struct {
 	Point int // index in the grid of the point before the change
 	Axis  int
 	At    Level // the tried value nearest to the change for which the condition is true
 }
 
-// count adds the outcome at point p, where the condition is true, to the result. firstSeed is the first seed of the
-// sweep.
+// count adds the outcome at point p, where the condition is true, to the result. firstSeed is the sweep's first seed.
 func (a *Asserted) count(p *Point, firstSeed uint64) {
 	state := p.State(a.Law)
 	if state == Invalid || state == Unjudged && p.Cut {

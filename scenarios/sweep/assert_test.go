@@ -71,7 +71,7 @@ func TestConditionsCompute(t *testing.T) {
 		"work.stagger == 10ms": true,
 		"work.hold == 2s":      true, "compute == 40ms": true, "retry.delay == 20ms": true,
 		"drift-allowance == 2%": true, "limit == 2m": true,
-		// An override for one client, the delay of a link, and values in faults.
+		// an override for one client, a link's delay, and values in faults
 		"overrides.client-2.lock.ttl == 4s": true, "overrides.client-1.lock.ttl == 10s": true, "start == 7s": true,
 		"restart == 11s": true, "faults.1.at == 1s": true, "ppm == -2%": true, "ppm == -20000ppm": true,
 		"faults.3.by == -5s": true,
@@ -180,8 +180,8 @@ func TestConditionsThatCannotBeComputed(t *testing.T) {
 	}
 }
 
-// TestAssertionsAreJudgedByThePointsTried checks that an assertion is met only if its condition was true at one or more
-// valid points, and if at every such point its law was judged and had the claimed outcome.
+// TestAssertionsAreJudgedByThePointsTried checks when an assertion is met. Its condition must be true at one or more
+// valid points. At each of them, its law must be judged and have the claimed outcome.
 func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome

@@ -119,7 +119,7 @@ func wordy(text string) bool {
 		text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-") == "" && text[0] != '-'
 }
 
-// step returns an example of a step for the axis, for use in an error message.
+// step returns an example step for the axis, for use in an error message.
 func (k *Key) step() Level {
 	switch k.Unit {
 	case Durations:

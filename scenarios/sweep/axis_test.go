@@ -41,8 +41,8 @@ func TestAxesAreRead(t *testing.T) {
 	}
 }
 
-// TestWrongAxes checks that the error for a wrong axis says what is wrong and suggests the nearest valid word. Nothing
-// is run.
+// TestWrongAxes checks that the error for a wrong axis says what is wrong and suggests the nearest valid word, without
+// running anything.
 func TestWrongAxes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                   "expected KEY=FROM..TO/STEP such as restart=0s..12s/500ms, or KEY=A,B,C",
@@ -168,8 +168,8 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	}
 }
 
-// TestKeysReadWhatTheyWrite checks that nothing changes if a setting is given the value that it already has, whether or
-// not the file specifies that value.
+// TestKeysReadWhatTheyWrite checks that setting a setting to its current value does not change anything, whether or not
+// the file specifies that value.
 func TestKeysReadWhatTheyWrite(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	before := b.vary(nil, nil)

@@ -28,7 +28,7 @@ import (
 // KEY is a key that the sweep can vary (lock.ttl, servers.fsync, a fault's restart). WORD is a word that is a value of
 // an axis. DURATION is written as in fault lines (1.5s, 2ms), and RATE is written as 1% or 10000ppm.
 
-// kind is the type of a term of a condition.
+// kind is the type of a term in a condition.
 type kind uint8
 
 const (
@@ -50,7 +50,7 @@ type term struct {
 	value constant.Value
 }
 
-// lexeme matches one token of a condition: an operand (number, key or word), an operator, or any other character.
+// lexeme matches one token in a condition: an operand (number, key or word), an operator, or any other character.
 var lexeme = regexp.MustCompile(`([0-9][0-9A-Za-zµ]*(?:[._][0-9A-Za-zµ]+)*%?|` +
 	`[A-Za-zµ][0-9A-Za-zµ]*(?:[._-][0-9A-Za-zµ]+)*)|&&|\|\||[=!<>]=|=>|=<|<>|[^ \t]`)
 
@@ -59,19 +59,18 @@ var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": 
 	"<": token.LSS, "<=": token.LEQ, ">": token.GTR, ">=": token.GEQ, "+": token.ADD, "-": token.SUB, "*": token.MUL,
 	"/": token.QUO, "!": token.NOT, "(": token.LPAREN, ")": token.RPAREN}
 
-// operatorMeant maps operators that people write by mistake to the correct operators.
+// operatorMeant maps operators that people mistype to the correct ones.
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
-// symbol is one token of the text. The last symbol is empty; it marks the end of the text.
+// symbol is one token of the text. The last symbol is empty, to mark the end of the text.
 type symbol struct {
 	text    string
 	at      int // offset in bytes
 	operand bool
 }
 
-// parser parses a condition by operator precedence. If point is set, the parser also evaluates the condition at that
-// point.
+// parser parses a condition by operator precedence. If point is set, it also evaluates the condition at that point.
 type parser struct {
 	subject *Subject
 	axes    []Axis
@@ -90,8 +89,8 @@ func newParser(b *Subject, axes []Axis, text string) *parser {
 }
 
 // condition parses the rest of the text: a comparison, or several joined by operators. Errors are of type
-// *nemesis.ParseError. The returned function evaluates the condition at a point. It may also return an error about the
-// scenario at that point.
+// *nemesis.ParseError. The returned function evaluates the condition at a point, and may return an error about the
+// scenario there.
 func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
 	start := *p
 	for _, s := range p.rest {
@@ -311,7 +310,7 @@ func joined(op token.Token, a, b kind) (kind, bool) {
 	return isDuration, share(a) && b == isDuration && op == token.MUL
 }
 
-// unjoinable explains why an operator does not accept two terms.
+// unjoinable explains why an operator cannot be applied to two terms.
 func unjoinable(op token.Token, a, b kind) string {
 	hint := ""
 	switch {

@@ -15,8 +15,8 @@ type flip[S comparable] struct {
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
 // sides of a change are at most the given resolution apart. It finds at least one change, but it may miss others,
-// because it does not look between numbers whose states are equal. stateOf returns the state of a number. If it returns
-// false, the number has no state, and the search ends there.
+// because it does not look between numbers with equal states. stateOf returns a number's state. If it returns false,
+// the number has no state, and the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, stateOf func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -39,27 +39,26 @@ func bisect[S comparable](lo, hi int64, before, after S, resolution int64, state
 	return append([]flip[S]{f}, bisect(f.first, hi, f.after, after, resolution, stateOf)...)
 }
 
-// Edge is a position on an axis at which the outcome of a law changes.
+// Edge is a position on an axis at which a law's outcome changes.
 type Edge struct {
 	Law   checker.Law
 	Axis  int // index, from 0, of the axis along which the outcome changes
-	Point int // index in the grid of the point before the edge
-	// Last and First are the points tried on both sides of the edge. They differ only in the value on the axis.
+	Point int // grid index of the point before the edge
+	// Last and First are the points tried on either side of the edge. They differ only in their value on the axis.
 	Last, First   *Point
 	Before, After State
 	Exact         bool // Last and First are at most the resolution apart and have enough runs
-	// Stopped is set if the sweep was interrupted before the position of the edge was exact. If both Exact and Stopped
-	// are false, no point between Last and First is a valid scenario.
+	// Stopped is set if the sweep was interrupted before it had located the edge exactly. If both Exact and Stopped are
+	// false, no point between Last and First is a valid scenario.
 	Stopped bool
 }
 
 // Bounds reports whether the edge bounds a range in which the law is safe.
 func (e *Edge) Bounds() bool { return e.Before == Safe || e.After == Safe }
 
-// side is the interval between two neighboring points of the grid, a and b, on an ordered axis.
+// side is the interval between two neighboring grid points, a and b, on an ordered axis.
 type side struct{ axis, a, b int }
 
-// sides returns all sides of the grid.
 func (s *Sweep) sides() []side {
 	var all []side
 	stride := 1
@@ -75,18 +74,18 @@ func (s *Sweep) sides() []side {
 	return all
 }
 
-// levelsOn returns the levels of the point on side e whose value on the side's axis is n.
+// levelsOn returns the levels of the point on side e that has the value n on the side's axis.
 func (s *Sweep) levelsOn(e side, n int64) []Level { return s.levelsAt(s.Points[e.a], e.axis, n) }
 
-// levelsAt returns the levels of a point, with the value on the given axis replaced by n.
+// levelsAt returns a point's levels, with the value on the given axis replaced by n.
 func (s *Sweep) levelsAt(p *Point, axis int, n int64) []Level {
 	levels := slices.Clone(p.Levels)
 	levels[axis] = s.Axes[axis].Keys[0].number(n)
 	return levels
 }
 
-// crossing is a search along one side of a cell of the grid. For each law whose outcome differs between the two ends of
-// the side, it finds the value at which the outcome changes.
+// crossing is a search along one side of a grid cell. For each law whose outcome differs between the two ends of the
+// side, it finds the value at which the outcome changes.
 type crossing struct {
 	*sweeper
 	axis       int
@@ -94,13 +93,13 @@ type crossing struct {
 	laws       []checker.Law
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
-	blocked    map[int64]bool // values such that the middle of the gap after the value is not a valid scenario
+	blocked    map[int64]bool // values for which the middle of the gap after the value is not a valid scenario
 	// unusual lists the numbers of the runs whose outcome differed from that of the first runs at the same value. All
 	// values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values, too.
 	unusual []int
 }
 
-// crossing prepares to bisect the interval between the two points of a job.
+// crossing prepares to bisect the interval between a job's two points.
 func (w *sweeper) crossing(j *job) *crossing {
 	c := &crossing{sweeper: w, axis: j.Axis, resolution: w.resolution(j.Axis), blocked: map[int64]bool{},
 		known: []*Point{j.A, j.B}}
@@ -122,7 +121,7 @@ func (c *crossing) cross() error {
 	return nil
 }
 
-// add records the result of a bisection that another crossing has performed.
+// add records the result of a bisection performed by another crossing.
 func (c *crossing) add(o outcome) {
 	for _, p := range o.Points {
 		c.try(p)
@@ -143,8 +142,8 @@ func (c *crossing) try(p *Point) bool {
 	return true
 }
 
-// step halves the first gap in which the outcome of a law changes. If all such gaps are narrow enough, it performs more
-// runs of a point next to an edge. It reports whether there was something to do.
+// step halves the first gap in which a law's outcome changes. If all such gaps are narrow enough, it performs more runs
+// of a point next to an edge. It reports whether there was anything to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {
 		if before := c.known[i]; c.flips(before, p) && c.wide(before, p) && !c.blocked[c.at(before)] {
@@ -197,7 +196,7 @@ func (c *crossing) edges(point int) (list []Edge) {
 	return list
 }
 
-// at returns the value that a point has on the axis of the search.
+// at returns a point's value on the search axis.
 func (c *crossing) at(p *Point) int64 { return p.Levels[c.axis].N }
 
 // wide reports whether two points are further apart than the resolution.

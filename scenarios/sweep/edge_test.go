@@ -18,7 +18,7 @@ func changes(states []State) (all []flip[State]) {
 	return all
 }
 
-// everyOutcome calls try with every list of n states that are below the given bound.
+// everyOutcome calls try with every list of n states below the given bound.
 func everyOutcome(n int, of State, try func([]State)) {
 	states := make([]State, n)
 	var fill func(i int)
@@ -35,9 +35,9 @@ func everyOutcome(n int, of State, try func([]State)) {
 	fill(0)
 }
 
-// TestBisectingFindsTrueEdges checks that bisect finds the same change as a search of every number if the state changes
-// once. If the state changes several times, bisect must find some of the changes and nothing else. Together these
-// changes lead from the state of one end to the state of the other.
+// TestBisectingFindsTrueEdges checks that, if the state changes once, bisect finds the same change as a search of every
+// number. If the state changes several times, bisect must find some of the changes and nothing else. Together these
+// changes lead from the state at one end to the state at the other.
 func TestBisectingFindsTrueEdges(t *testing.T) {
 	single, several := 0, 0
 	for n := 2; n <= 8; n++ {
@@ -75,8 +75,8 @@ func TestBisectingFindsTrueEdges(t *testing.T) {
 	}
 }
 
-// TestBisectingStopsAtTheResolution checks that the numbers on both sides of a change were tried, and that their
-// distance is at most the resolution.
+// TestBisectingStopsAtTheResolution checks that the numbers on both sides of a change were tried, and that they differ
+// by at most the resolution.
 func TestBisectingStopsAtTheResolution(t *testing.T) {
 	for _, resolution := range []int64{1, 3, 7, 10, 100, 5000} {
 		for _, edge := range []int64{1, 2, 333, 499, 998, 999} {
@@ -103,8 +103,8 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 	}
 }
 
-// TestBisectingEndsWhereNothingCanBeTried checks what bisect does if no number between two numbers with different
-// states is valid: it does not narrow the gap between them, and does not call the change exact.
+// TestBisectingEndsWhereNothingCanBeTried checks what bisect does if there is no valid number between two numbers with
+// different states: it does not narrow the gap between them, and does not call the change exact.
 func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	found := bisect(0, 1000, Broken, Safe, 1, func(int64) (State, bool) { return Invalid, false })
 	if len(found) != 1 || found[0].last != 0 || found[0].first != 1000 || found[0].exact {
@@ -150,7 +150,7 @@ func pointOf(state State, l Level) *Point {
 }
 
 // TestStretchesEndAtEdges checks that the stretches (ranges of values with the same outcome) together contain every
-// point. Neighboring stretches must have different states, and must end at edges and not at points of the grid.
+// point. Neighboring stretches must have different states, and must end at edges and not at grid points.
 func TestStretchesEndAtEdges(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everyOutcome(n, Invalid+1, func(states []State) {

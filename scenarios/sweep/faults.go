@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// variedFault is a fault whose values can be varied.
+// variedFault is a fault with values that can be varied.
 type variedFault struct {
 	nemesis.Fault
-	// void is set if the fault has no effect because a value is zero: a jump by 0s, a pause for 0s, a drift of 0ppm.
+	// void is set if the fault has no effect because a value is zero: a 0s jump, a 0s pause, a 0ppm drift.
 	void bool
 }
 
-// faultField is a value in a fault's line that can be varied.
+// faultField is a value in a fault line that can be varied.
 type faultField struct {
 	name  string
 	unit  Unit
@@ -60,9 +60,8 @@ var faultFields = []faultField{
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys returns the keys of a fault. i is the index of the fault, counted from 0. Which keys a fault has depends on
-// whether it strikes at a time, at a step of a client's work, or at a message that is identified by number or by
-// content.
+// faultKeys returns a fault's keys. i is the fault's index, counted from 0. Which keys a fault has depends on whether
+// it strikes at a time, at a step of a client's work, or at a message that is identified by number or by content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {
@@ -87,7 +86,7 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 	return keys
 }
 
-// set assigns n to the field that the key refers to.
+// set assigns n to the key's field.
 func (k *Key) set(faults []variedFault, n int64) {
 	f := &faults[k.fault-1]
 	k.field.set(&f.Fault, n)
@@ -103,7 +102,7 @@ func (k *Key) readFault(faults []variedFault) (int64, bool) {
 	return n, n != 0 || f.void || k.field.name == "at"
 }
 
-// faultLines returns the lines of the faults that are not void. If a fault cannot be written as a line, problem says
+// faultLines returns the lines for the faults that are not void. If a fault cannot be written as a line, problem says
 // why.
 func faultLines(faults []variedFault) (lines []string, problem string) {
 	for i := range faults {

@@ -15,9 +15,9 @@ import (
 const freshSeeds = 1 << 40
 
 // TestFreshSeedsConfirmWhatASweepSays uses new seeds to check what a sweep's sentence says about a law. It performs
-// runs at the values that the sentence names. These are the value up to which the law is always broken, the value from
-// which it is safe, and a value at which it is broken in some runs. The number of new runs that contradict the sentence
-// must be statistically compatible with the numbers in the sentence.
+// runs at the values that the sentence names: the value up to which the law is always broken, the value from which it
+// is safe, and a value at which it is broken in some runs. The number of new runs that contradict the sentence must be
+// statistically compatible with the numbers in the sentence.
 func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	const threeRestarts = "faults.1.restart,faults.2.restart,faults.3.restart="
 	sharp, blurred := 0, 0
@@ -77,7 +77,7 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	}
 }
 
-// confirm performs runs with fresh seeds at the value At of a stretch (a range of values with the same outcome). It
+// confirm performs runs with fresh seeds at a stretch's At (a stretch is a range of values with the same outcome). It
 // returns "" if the results are compatible with the stretch, and otherwise a message that says what contradicts it.
 func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) string {
 	t.Helper()
@@ -110,8 +110,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	return ""
 }
 
-// TestEdgesAreThoseOfAllValues compares the search for edges with a slow search that runs every value with all seeds.
-// If the outcome depends on the seed, there are two edges, with some values between them. Otherwise there is one edge.
+// TestEdgesAreThoseOfAllValues compares the search for edges with a slow one that runs every value with all seeds. If
+// the outcome depends on the seed, there are two edges, with some values between them. Otherwise there is one edge.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
 	sure := testkit.Size(5, 20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {

@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Text draws the rows of the map, with the highest value first, and the values of the horizontal axis below them.
-// Columns that do not fit on the screen are drawn in further blocks below.
+// Text draws the map's rows, with the highest value first, and the horizontal axis's values below them. Columns that do
+// not fit on the screen are drawn in more blocks below.
 func (m *Map) Text(p *text.Writer) {
 	levels, rows := m.Axes[0].Levels, []Level{{}}
 	if len(m.Axes) == 2 {
@@ -51,8 +51,8 @@ func (m *Map) Text(p *text.Writer) {
 	}
 }
 
-// values prints the values of the horizontal axis. If there is not enough room for all of them, it prints only every
-// nth value.
+// values prints the horizontal axis's values. If there is not enough room for all of them, it prints only every nth
+// value.
 func (m *Map) values(levels []Level, cell, margin, width int) *text.Line {
 	for stride := 1; ; stride++ {
 		ln, fits := new(text.Line), true

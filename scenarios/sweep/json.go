@@ -26,7 +26,7 @@ type sweepJSON struct {
 	Assertions  []assertionJSON              `json:"assertions"`
 	Interrupted bool                         `json:"interrupted" doc:"a signal ended the work early"`
 	Notes       []string                     `json:"notes"`
-	// number of points tried, including those between points of the grid
+	// number of points tried, including those between grid points
 	Tried  int    `json:"tried"`
 	Runs   int    `json:"runs"`
 	Repeat string `json:"repeat" doc:"a command that reproduces it"`
@@ -38,7 +38,7 @@ type axisJSON struct {
 	Levels []string `json:"levels"`
 }
 
-// pointJSON is a point with the outcome of each law, or the reason why the point is not a valid scenario.
+// pointJSON is a point with the outcome for each law, or the reason why the point is not a valid scenario.
 type pointJSON struct {
 	At      map[string]string         `json:"at"` // values, keyed by axis
 	Problem string                    `json:"problem,omitempty" doc:"why it is not a valid scenario"`
@@ -138,7 +138,7 @@ func (s *Report) data() *sweepJSON {
 	return d
 }
 
-// add adds the outcome of a law at the point.
+// add adds the outcome for a law at the point.
 func (p *pointJSON) add(l *Law, c *Cell) {
 	if p.Problem != "" {
 		return
@@ -153,7 +153,7 @@ func (p *pointJSON) add(l *Law, c *Cell) {
 	p.Laws[l.Law] = state
 }
 
-// valuesAt returns the values of a point, keyed by axis.
+// valuesAt returns a point's values, keyed by axis.
 func (s *Report) valuesAt(levels []Level) map[string]string {
 	values := map[string]string{}
 	for i, l := range levels {

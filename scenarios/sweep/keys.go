@@ -9,24 +9,24 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// reading is a function that returns the numeric value of a key in a scenario, for one of its clients. ok is false if
-// the key is not in use or its value is a range.
+// reading returns a key's numeric value in a scenario, for one of its clients. ok is false if the key is not in use or
+// its value is a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
-// Key is a setting of a scenario that a sweep can vary. It is named by its path in the scenario file, such as lock.ttl.
+// Key is a scenario setting that a sweep can vary. It is named by its path in the scenario file, such as lock.ttl.
 type Key struct {
 	Path    string // as in FORMAT.md; for overrides, links and faults, the path contains their name or number
 	Unit    Unit
-	percent bool    // scenario files write this rate in percent
+	percent bool    // scenario files give this rate in percent
 	read    reading // nil for words, links and faults
 	client  string  // the client, if the key is in the client's overrides; otherwise ""
-	fault   int     // number of the fault, counted from 1; 0 if the key is not in a fault
+	fault   int     // the fault's number, counted from 1; 0 if the key is not in a fault
 	field   *faultField
 }
 
-// ofServers and ofClients contain, in the order of FORMAT.md, the settings that affect runs, except mappings, lists and
-// names. Settings in ofClients can also be set for one client, in the mapping "overrides". startOfClient can be set
-// only there.
+// ofServers and ofClients contain the settings that affect runs, except mappings, lists and names, in FORMAT.md order.
+// Those in ofClients can also be set for a single client, in the "overrides" mapping. startOfClient can be set only
+// there.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {
@@ -41,7 +41,7 @@ func variableKeys() (servers, clients []Key, start Key) {
 	return servers, clients, keyOf(own[0])
 }
 
-// keyOf returns the Key for a variable of the scenario format.
+// keyOf returns the Key for a variable in the scenario format.
 func keyOf(v scenarios.Variable) Key {
 	k := Key{Path: v.Path, read: reading(v.Number)}
 	switch v.Kind {
@@ -57,10 +57,10 @@ func keyOf(v scenarios.Variable) Key {
 	return k
 }
 
-// million is 1,000,000, the number of ppm that equals 1.
+// million is 1,000,000, the number of ppm in 1.
 var million = constant.MakeInt64(1_000_000)
 
-// value returns the exact value of a key at a point. A rate is returned as a fraction.
+// value returns a key's exact value at a point. A rate is returned as a fraction.
 func (v *varied) value(k *Key) (constant.Value, error) {
 	if l, ok := v.given[k.Path]; ok {
 		if l.Unit == Words {
@@ -75,7 +75,7 @@ func (v *varied) value(k *Key) (constant.Value, error) {
 		"it is not in use, or it is a range or a word", k.Path)
 }
 
-// exact converts a number in the key's unit to a value for conditions.
+// exact converts a number in the key's unit to a value that conditions can use.
 func (k *Key) exact(n int64) constant.Value {
 	v := constant.MakeInt64(n)
 	if k.Unit == Rates {

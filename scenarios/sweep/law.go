@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Law is the part of a sweep's result that is about one law.
+// Law contains a sweep's results for one law.
 type Law struct {
 	Law   checker.Law
 	Cells []Cell // one for each point of the grid; the index along the first axis changes fastest
@@ -13,7 +13,7 @@ type Law struct {
 	Edges []*Edge
 }
 
-// Cell is the outcome of a law at a point of the grid.
+// Cell is a law's outcome at a grid point.
 type Cell struct {
 	*Point
 	State State
@@ -21,7 +21,7 @@ type Cell struct {
 	Causes []campaign.Finding // causes of violations of the law
 }
 
-// sign returns the symbol for the outcome. It returns "–" if the point is not a valid scenario.
+// sign returns the outcome's symbol. It returns "–" if the point is not a valid scenario.
 func (c *Cell) sign() string {
 	if c.Problem != "" {
 		return "–"
@@ -29,7 +29,7 @@ func (c *Cell) sign() string {
 	return c.Counts.Sign()
 }
 
-// LawOf returns the part of a sweep's result that is about a law.
+// LawOf returns a sweep's results for the given law.
 func LawOf(s *Sweep, law checker.Law) *Law {
 	l := &Law{Law: law, Lines: s.lines(law)}
 	for _, p := range s.Points {
@@ -43,7 +43,7 @@ func LawOf(s *Sweep, law checker.Law) *Law {
 	return l
 }
 
-// Causes returns the violations of a law at a point, one for each cause.
+// Causes returns a law's violations at a point, one for each cause.
 func Causes(p *Point, law checker.Law) (all []campaign.Finding) {
 	for _, f := range p.Findings {
 		if f.Law == law {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Unit is the unit in which the values of a setting are stored.
+// Unit is the unit in which a setting's values are stored.
 type Unit uint8
 
 const (
@@ -21,14 +21,14 @@ const (
 	Rates // parts per million, written in ppm or in percent
 )
 
-// Level is a value of a setting in a sweep: a number or a word.
+// Level is a setting's value in a sweep: a number or a word.
 type Level struct {
 	Unit Unit
 	N    int64  // value in the key's unit; zero for a word
 	Text string // the value as written in a scenario file
 }
 
-// number returns the Level that represents the number n in a sweep over key k.
+// number returns the Level for the number n in a sweep over key k.
 func (k *Key) number(n int64) Level {
 	l := Level{Unit: k.Unit, N: n}
 	switch {

@@ -20,7 +20,7 @@ type Stretch struct {
 	shown          *Point // the point at At
 }
 
-// Line contains the outcomes of a law along an axis.
+// Line contains a law's outcomes along an axis.
 type Line struct {
 	Axis int
 	// Other is the value on the other axis, or nil if the sweep has one axis.
@@ -133,8 +133,8 @@ func (l *Line) monotone() bool {
 	return true
 }
 
-// lines returns the outcomes of a law along the first ordered axis, one line for each level of the other axis. It
-// returns nil if no axis is ordered.
+// lines returns a law's outcomes along the first ordered axis, one line for each level of the other axis. It returns
+// nil if no axis is ordered.
 func (s *Sweep) lines(law checker.Law) []Line {
 	for axis := range s.Axes {
 		if !s.Axes[axis].ordered() {

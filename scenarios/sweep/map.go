@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Map is a block of a document that shows the outcomes of one law: as a strip if the sweep has one axis, and as a map
-// if it has two. It is drawn with symbols in the text form, and as a picture on the page.
+// Map is a document block that shows the outcomes for one law: as a strip if the sweep has one axis, and as a map if it
+// has two. It is drawn with symbols in the text form, and as a picture on the page.
 type Map struct {
 	*Sweep
 	Scenario string // name of the scenario
 	Law      *Law
 }
 
-// These are colors that people with color-vision deficiencies can distinguish (Okabe and Ito). Each is used with a
-// different shape.
+// Colors that people with color-vision deficiencies can distinguish (Okabe and Ito). Each is used with a different
+// shape.
 var (
 	safeInk   = plot.Ink{Name: "safe", RGB: color.NRGBA{0x00, 0x4e, 0x7d, 0xff}}
 	chanceInk = plot.Ink{Name: "chance", RGB: color.NRGBA{0x5e, 0x51, 0x00, 0xff}}
@@ -29,8 +29,7 @@ var (
 	claimInk  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
 )
 
-// These are the styles of lines between safe and unsafe regions, and around the region in which the condition of an
-// assertion is true.
+// The styles of lines between safe and unsafe regions, and around the region in which an assertion's condition is true.
 var (
 	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
 	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}
@@ -62,14 +61,14 @@ func (m *Map) SVG(w io.Writer) error {
 // PNG writes the map as a PNG image of 1920 by 1080 pixels.
 func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
 
-// HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows only one of them.
+// HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows only one of the two.
 func (m *Map) HTML(p *html.Writer) {
 	p.Style(html.PlotStyle)
 	p.Put(html.El("div", html.Class("diagram wide"), html.Raw(m.diagram(false).OnPage(720, 353))),
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled returns the diagram with a heading. The heading contains what a page shows around the diagram.
+// titled returns the diagram with a heading, which contains what a page shows around the diagram.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -117,7 +116,7 @@ func (m *Map) diagram(short bool) *plot.Diagram {
 	return d
 }
 
-// axis returns the ith axis of the sweep for the diagram.
+// axis returns the sweep's ith axis for the diagram.
 func (m *Map) axis(i int, short bool) plot.Axis {
 	a := &m.Axes[i]
 	label := a.Name
@@ -143,8 +142,8 @@ func (m *Map) axis(i int, short bool) plot.Axis {
 // ordered reports whether the axis is ordered and has at least two levels.
 func ordered(a *Axis) bool { return a.ordered() && len(a.Levels) > 1 }
 
-// place returns the position of a value on its axis: a number in the axis's unit or, if the axis is not ordered, the
-// value's index.
+// place returns a value's position on its axis: a number in the axis's unit or, if the axis is not ordered, the value's
+// index.
 func place(a *Axis, l Level) float64 {
 	switch {
 	case !ordered(a):
@@ -155,7 +154,7 @@ func place(a *Axis, l Level) float64 {
 	return float64(l.N)
 }
 
-// scale returns the number of nanoseconds in one unit of the diagram's axis.
+// scale returns the number of nanoseconds in one unit on the diagram's axis.
 func scale(a *Axis) float64 {
 	var most int64
 	for _, l := range a.Levels {
@@ -170,8 +169,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark returns the mark of a cell. Each outcome has a mark of a different shape. On a strip the height of the mark
-// shows the share of runs that broke the law.
+// mark returns a cell's mark. Each outcome has a mark with a different shape. On a strip, the mark's height shows the
+// share of runs that broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{
@@ -204,7 +203,7 @@ func (m *Map) cells(d *plot.Diagram) {
 }
 
 // bands colors one line of the grid, which lies along an ordered axis. It also draws the line's edges and the limits
-// that the assertions' conditions set. On a strip the line spans the whole height. On a map it spans the row or column
+// set by the assertions' conditions. On a strip, the line spans the whole height. On a map, it spans the row or column
 // of its value on the other axis. The border between two tried values is halfway between them.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
@@ -267,7 +266,7 @@ func (m *Map) isEdge(l *Line, last, first Level) bool {
 	})
 }
 
-// grid returns the grid of a map with two ordered axes, before the ranks of its points are set.
+// grid returns the grid for a map with two ordered axes, before the ranks of its points are set.
 func (m *Map) grid() *plot.Grid {
 	g := &plot.Grid{Cross: map[plot.Side]float64{}}
 	for i, to := range []*[]float64{&g.X, &g.Y} {
@@ -279,13 +278,13 @@ func (m *Map) grid() *plot.Grid {
 }
 
 // regions colors the cells of a map with two ordered axes. It also draws the border of the safe region and the limits
-// that the assertions' conditions set.
+// set by the assertions' conditions.
 func (m *Map) regions(d *plot.Diagram) {
 	g := m.grid()
 	for i := range m.Law.Cells {
 		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
 	}
-	// if several edges lie between the same two neighboring points, use the first one that bounds a safe region
+	// if there are several edges between the same two neighboring points, use the first one that bounds a safe region
 	for i := len(m.Law.Edges) - 1; i >= 0; i-- {
 		e := m.Law.Edges[i]
 		side := plot.Side{Point: e.Point, Axis: e.Axis}

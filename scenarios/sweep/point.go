@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// State is the outcome of a law at a point.
+// State is the outcome for a law at a point.
 type State uint8
 
 // The states of a law at a point. The zero State is Unjudged, not Safe.
@@ -30,18 +30,18 @@ func (s State) String() string {
 	return [...]string{"not judged", "safe", "broken in some", "broken", "no valid scenario"}[s]
 }
 
-// Point is a combination of values, with the outcomes of its runs.
+// Point is a combination of values, along with the outcomes of its runs.
 type Point struct {
 	Levels  []Level       // one for each axis
 	Problem string        // why this is not a valid scenario; if set, nothing was run
 	Laws    campaign.Laws // in the order of checker.Laws
-	// Findings are the violations, one for each cause, sorted by their first seed.
+	// Findings are the violations, one for each cause, sorted by first seed.
 	Findings campaign.Findings
-	// Struck contains, for each fault of the scenario, the number of runs in which the fault struck. It is -1 for a
-	// fault that is omitted at this point.
+	// Struck says, for each of the scenario's faults, in how many runs the fault struck. It is -1 for a fault that is
+	// omitted at this point.
 	Struck []int
 	Runs   int
-	// Stopped is set if the sweep was interrupted before Options.Seeds runs of the point were done.
+	// Stopped is set if the sweep was interrupted before the point had Options.Seeds runs.
 	Stopped bool
 	Cut     bool // the runs ended early, because each law of interest was already broken in some but not all of them
 	// Runs 0 to First-1 and the runs in Others have been done. Run n uses the seed Options.From + n.
@@ -49,7 +49,7 @@ type Point struct {
 	Others []int
 }
 
-// State returns the outcome of a law at the point.
+// State returns the outcome for a law at the point.
 func (p *Point) State(law checker.Law) State {
 	if p.Problem != "" {
 		return Invalid
@@ -66,14 +66,13 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether a point next to an edge, where the outcome of a law changes, has enough runs for a reliable
-// outcome of the law.
+// sure reports whether a point next to an edge, where a law's outcome changes, has enough runs for a reliable outcome.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally counts the outcomes of a law at a point. Runs that were prevented by an interruption count as NotRun.
+// tally counts the outcomes for a law at a point. Runs that an interruption prevented count as NotRun.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
@@ -140,7 +139,7 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides returns the scenario with its overrides removed, to read the values of keys that all clients share.
+// withoutOverrides returns the scenario without its overrides, for reading the values of keys that all clients share.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -150,14 +149,14 @@ func (v *varied) withoutOverrides() *scenarios.Scenario {
 	return v.common
 }
 
-// Claimed returns the scenario file of a point. The file expects the given outcome of the law.
+// Claimed returns a point's scenario file. The file expects the given outcome for the law.
 func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) string {
 	v := s.subject.vary(s.Axes, p.Levels)
 	v.doc.Set("expect."+string(law), outcome.String())
 	return v.doc.String()
 }
 
-// Seen returns the scenario file of a point. The file expects the outcomes of all laws in the run with the given seed.
+// Seen returns a point's scenario file. The file expects each law's outcome in the run with the given seed.
 func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
@@ -172,13 +171,14 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// decided reports whether the state of a law at the point is final: the missing runs cannot change it.
+// decided reports whether a law's state at the point is final, that is, whether the missing runs can no longer change
+// it.
 func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)
 }
 
-// sweeper performs the runs of points for one worker.
+// sweeper performs the runs for points on behalf of one worker.
 type sweeper struct {
 	*Sweep
 	ctx     context.Context
@@ -187,8 +187,8 @@ type sweeper struct {
 }
 
 // runMore performs those of the given runs that the point does not have yet. It stops early when ctx is done. If laws
-// are listed in until, it also stops as soon as each of them was violated in some runs but not in all. runMore returns
-// the runs after which this first became true of a law.
+// are listed in until, it also stops as soon as each of them has been violated in some runs but not in all. runMore
+// returns the runs after which this first became true of a law.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

@@ -19,17 +19,17 @@ import (
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// Repeats maps an edge to a command that repeats a run in which the law is broken on one side of the edge. An edge
-	// without such a run has no command.
+	// Repeats maps an edge to a command that repeats a run on one side of it in which the law is broken. An edge
+	// without such a run does not have a command.
 	Repeats map[*Edge]string
 	Shown   map[int]*single.Run // runs that show how assertions failed, keyed by the assertion's index
 	Files   string              // folder with the results; empty if there is none
 	Repeat  string              // command that repeats the sweep
 }
 
-// Document returns the report. It shows the assertions, the outcomes of each law by value, what was varied, and a run
-// for each failed assertion. In the text form, the first of these runs is shown in full. The others are shown only as
-// the command that repeats the run.
+// Document returns the report. It shows the assertions, each law's outcomes by value, what was varied, and a run for
+// each failed assertion. The text form shows the first of these runs in full; for the others, it shows only the
+// commands that repeat them.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -71,7 +71,7 @@ func (s *Report) size() string {
 	return text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
 }
 
-// verdict summarizes the outcome of the assertions in a few words.
+// verdict sums up the assertions' outcomes in a phrase.
 func (s *Report) verdict() string {
 	n, failed := len(s.Asserted), 0
 	for i := range s.Asserted {
@@ -132,7 +132,7 @@ func (s *Report) unmet(a *Asserted) string {
 	return fmt.Sprintf("fails at %s: %s, seed %d", s.words(a.Counter.Levels), found, a.Seed)
 }
 
-// why returns the reason for the outcome of an assertion, in a sentence.
+// why explains an assertion's outcome in a sentence.
 func (s *Report) why(a *Asserted) string {
 	if unmet := s.unmet(a); unmet != "" {
 		return unmet
@@ -140,10 +140,10 @@ func (s *Report) why(a *Asserted) string {
 	return "met at " + text.Count(a.Points, "point")
 }
 
-// lawSection is a section about one law. In the text form, the section's blocks are indented below the law's name.
+// lawSection is the report's section on one law. In its text form, the blocks are indented below the law's name.
 type lawSection document.Section
 
-// Text writes the name of the law and, below it, the blocks.
+// Text writes the law's name, with the blocks below it.
 func (b lawSection) Text(p *text.Writer) {
 	p.Put(new(text.Line).Add(text.Bold, b.Heading))
 	p.Indent(2, func() {
@@ -156,7 +156,7 @@ func (b lawSection) Text(p *text.Writer) {
 // HTML writes the section.
 func (b lawSection) HTML(p *html.Writer) { document.Section(b).HTML(p) }
 
-// Map returns the map of a law.
+// Map returns a law's map.
 func (s *Report) Map(l *Law) *Map { return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l} }
 
 func (s *Report) law(l *Law) lawSection {
@@ -168,11 +168,11 @@ func (s *Report) law(l *Law) lawSection {
 	return b
 }
 
-// turnsTwice is a warning that the outcome along a line changes more than once.
+// turnsTwice is a warning that the outcome changes more than once along a line.
 const turnsTwice = "the outcome changes more than once; nothing was tried between points with the same outcome"
 
-// lines returns blocks that say where the law is safe. For a sweep with one axis, this is a sentence. For a sweep with
-// two axes, it is a table, with the highest value first as on the map.
+// lines returns blocks that say where the law is safe: a sentence for a sweep with one axis, or a table for a sweep
+// with two. The table begins with the highest value, like the map.
 func (s *Report) lines(l *Law) []document.Block {
 	if len(l.Lines) == 0 {
 		return nil
@@ -197,7 +197,7 @@ func (s *Report) lines(l *Law) []document.Block {
 	return []document.Block{t}
 }
 
-// warnings returns what a reader should know about the line, as a list of sentences.
+// warnings returns sentences that warn a reader about the line.
 func (l *Line) warnings() []string {
 	if l.monotone() {
 		return nil
@@ -205,8 +205,7 @@ func (l *Line) warnings() []string {
 	return []string{turnsTwice}
 }
 
-// edge describes an edge (a place where the outcome of a law changes) in a sweep with one axis. If the edge is not
-// exact, the description says why.
+// edge describes edge e, at which a law's outcome changes. If the edge is not exact, the description says why.
 func (s *Report) edge(e *Edge) (all []document.Block) {
 	if e.Exact && !e.Bounds() {
 		return nil // the sentence about the law's line already contains the edge
@@ -229,8 +228,7 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 	return all
 }
 
-// edgeCause returns a violation of the law of edge e (a place where the law's outcome changes). The violation occurred
-// at one of the two points next to the edge.
+// edgeCause returns a violation of e's law at one of the two points next to e.
 func edgeCause(e *Edge) (cause campaign.Finding) {
 	for _, p := range []*Point{e.Last, e.First} {
 		if all := Causes(p, e.Law); len(all) > 0 {
@@ -240,7 +238,7 @@ func edgeCause(e *Edge) (cause campaign.Finding) {
 	return cause
 }
 
-// causes lists the causes of violations of the law at points of the grid, and the reasons why points are not valid
+// causes lists the causes of the law's violations at grid points, and the reasons why some points are not valid
 // scenarios.
 func causes(l *Law) (all document.Facts) {
 	type count struct{ runs, points int }
@@ -318,7 +316,7 @@ func (s *Report) varied(i int) string {
 	return words
 }
 
-// meaning explains how many runs without a violation make a point "safe", and how often the law may still be broken
+// meaning explains how many runs without a violation make a point "safe", and how often the law might still be broken
 // there.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
@@ -333,7 +331,7 @@ func (s *Report) meaning() string {
 	return words
 }
 
-// notes returns what a reader should know in addition to the outcomes of the laws, as a list of sentences.
+// notes returns sentences that say what else a reader should know besides the laws' outcomes.
 func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()
@@ -362,8 +360,8 @@ func (s *Report) suite() document.Suite {
 	return suite
 }
 
-// lawCase returns the test case of a law about which no assertion was made. It passes if the law was judged at one or
-// more points of the grid.
+// lawCase returns the test case for a law that no assertion is about. It passes if the law was judged at one or more
+// grid points.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {

@@ -50,7 +50,7 @@ func delayedAxis(text string) Axis {
 	return a
 }
 
-// sweepOf returns a report on a sweep without edges. signs contains, for each point, the symbol of its outcome.
+// sweepOf returns a report on a sweep without edges. signs contains, for each point, the symbol for its outcome.
 func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 	o := Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
 		Crew: campaign.Crew{Workers: 1}}
@@ -75,7 +75,7 @@ func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 		Files: "_runs/x", Repeat: "fencepost sweep delayed-restart --vary 'restart=8s..11s/1s'"}
 }
 
-// signed returns a point that has the given levels and an outcome that the report shows as the given symbol.
+// signed returns a point with the given levels and an outcome that the report shows as the given symbol.
 func signed(levels []Level, sign rune) *Point {
 	p := &Point{Levels: levels, Runs: 20, Struck: []int{20, 0}}
 	of := func(c campaign.Counts, seeds ...uint64) *Point {
@@ -99,7 +99,7 @@ func signed(levels []Level, sign rune) *Point {
 	return &Point{Levels: levels, Problem: "the quorum is 6, but there are only 5 servers"}
 }
 
-// stripSweep returns a sweep with one axis. The law is always broken up to 8.4 s and safe from 9.891 s on.
+// stripSweep returns a sweep with one axis. The law is always broken up to 8.4 s, and safe at 9.891 s and above.
 func stripSweep() *Report {
 	axis := delayedAxis("restart=8s..11s/1s")
 	s := sweepOf([]Axis{axis}, "✗±✓✓", "lease-exclusion holds when restart >= ttl",
@@ -122,7 +122,7 @@ func stripSweep() *Report {
 	return s
 }
 
-// mapSweep returns a sweep with two axes. The rows are in the order in which they are shown, the highest first.
+// mapSweep returns a sweep with two axes. The rows are in display order, highest first.
 func mapSweep(across, up Axis, rows ...string) *Report {
 	signs := ""
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -131,7 +131,7 @@ func mapSweep(across, up Axis, rows ...string) *Report {
 	return sweepOf([]Axis{across, up}, signs)
 }
 
-// firstMap returns the map of the first law.
+// firstMap returns the first law's map.
 func firstMap(s *Report) *Map {
 	return s.Map(LawOf(s.Sweep, s.Laws[0]))
 }
@@ -206,8 +206,8 @@ func TestSweepInWords(t *testing.T) {
 	}
 }
 
-// TestMapsAreRepeatable checks that identical sweeps produce pictures that are identical byte for byte, and that the
-// pictures are valid.
+// TestMapsAreRepeatable checks that identical sweeps produce the same pictures, byte for byte, and that the pictures
+// are valid.
 func TestMapsAreRepeatable(t *testing.T) {
 	for name, s := range samples() {
 		var svg, svg2, page bytes.Buffer
@@ -316,7 +316,7 @@ func TestSweepAsJSON(t *testing.T) {
 	}
 }
 
-// TestSweepAsCases checks that the test case of a law does not pass if the law was not judged at any point.
+// TestSweepAsCases checks that a law's test case does not pass if the law was not judged at any point.
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
 	cases := s.Document().Suite.Cases

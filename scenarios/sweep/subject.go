@@ -24,7 +24,7 @@ type Subject struct {
 	keys     []*Key  // all keys that can be named, in the order of FORMAT.md, followed by the keys of faults
 }
 
-// NewSubject returns a Subject for s. It fails only if the text of s cannot be parsed again.
+// NewSubject returns a Subject for s. It fails only if s's text cannot be parsed again.
 func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -42,7 +42,7 @@ func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	return b, nil
 }
 
-// findKeys collects the current keys of the document and of its faults.
+// findKeys collects the current keys of the document and its faults.
 func (b *Subject) findKeys() {
 	b.keys = nil
 	for _, of := range [][]Key{ofServers, ofClients} {
@@ -91,12 +91,12 @@ func overriding(path string) *Key {
 	return nil
 }
 
-// linkKey returns the Key for the delay of one link.
+// linkKey returns the Key for one link's delay.
 func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key returns the key with the given name. The name is the key's path, or an ending of it that no other path has.
+// key returns the key with the given name. The name is the key's path, or a suffix that only this path has.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
@@ -126,7 +126,7 @@ func (b *Subject) key(name string) (*Key, error) {
 	return nil, fmt.Errorf("%q could be %s: write one of them", name, listed(paths, "or"))
 }
 
-// idleKeys are the settings of a scenario file that have no effect on the runs of a sweep.
+// idleKeys are the settings of a scenario file that have no effect on a sweep's runs.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
 // unknown returns the error for a name that no key has. It suggests the nearest key.
@@ -161,7 +161,7 @@ func (e *unknownKey) Error() string {
 	return meaning(fmt.Sprintf("unknown key %q", e.name), e.nearest).Error()
 }
 
-// fields returns the keys of the nth fault, counted from 1, as text.
+// fields returns the keys of the nth fault as text, counting from 1.
 func (b *Subject) fields(n int) string {
 	if n < 1 || n > len(b.faults) {
 		return ""
@@ -247,7 +247,7 @@ func (b *Subject) setFault(number, line string) error {
 	return nil
 }
 
-// faultLines returns the lines of the faults, in order, before the axes vary them.
+// faultLines returns the fault lines, in order, before the axes vary them.
 func (b *Subject) faultLines() []string {
 	var lines []string
 	for i := range b.faults {
@@ -260,8 +260,8 @@ func (b *Subject) faultLines() []string {
 	return lines
 }
 
-// Faults returns the lines of the faults, including the changes made by Set. It returns an error if a fault cannot be
-// written as a line.
+// Faults returns the fault lines, including any changes made by Set. It returns an error if a fault cannot be written
+// as a line.
 func (b *Subject) Faults() ([]string, error) {
 	lines, problem := faultLines(b.faults)
 	if problem != "" {
@@ -270,7 +270,7 @@ func (b *Subject) Faults() ([]string, error) {
 	return lines, nil
 }
 
-// Judged returns the laws that a sweep judges: those with the given names and those of the assertions. If no names are
+// Judged returns the laws that a sweep judges: those with the given names and those in the assertions. If no names are
 // given, it uses the laws that the scenario promises or lists in "expect". If that leaves no laws, it returns all laws.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string

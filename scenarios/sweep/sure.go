@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// makeSure adds runs to points of the grid. If the outcome of a law changes between two neighboring points, it gives
+// makeSure adds runs to grid points. If the outcome for a law changes between two neighboring points, makeSure gives
 // both points enough runs for a reliable outcome.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for round := 0; ; round++ {
@@ -29,7 +29,7 @@ func (s *Sweep) makeSure(ctx context.Context) error {
 	}
 }
 
-// complete executes the missing runs of each point, up to Options.Sure.
+// complete executes each point's missing runs, up to Options.Sure.
 func (s *Sweep) complete(ctx context.Context, what string, round int, points []*Point) error {
 	var jobs []job
 	for _, p := range points {
@@ -43,8 +43,8 @@ func (s *Sweep) complete(ctx context.Context, what string, round int, points []*
 	return err
 }
 
-// sample looks for stretches (ranges of values) in which a law is broken in only some runs. For each of them, it
-// executes all runs of a point in the middle.
+// sample looks for stretches (ranges of values) where a law is broken in only some runs. For each of them, it executes
+// all runs for a point in the middle.
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {
@@ -69,8 +69,8 @@ func (s *Sweep) sample(ctx context.Context) error {
 	return nil
 }
 
-// middle returns the point in the middle of a stretch in which the law is broken in only some runs, or nil for any
-// other stretch. If that point has not been tried yet, middle returns a new one.
+// middle returns the point in the middle of a stretch where the law is broken in only some runs, or nil for any other
+// stretch. If that point has not been tried yet, middle returns a new one.
 func (s *Sweep) middle(l *Line, of *Stretch) *Point {
 	if of.State != Chance {
 		return nil

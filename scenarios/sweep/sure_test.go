@@ -7,7 +7,7 @@ import (
 )
 
 // TestAllPointsBesideEdgesAreSure sweeps a range in which the outcome depends on the seed. At first, each point has a
-// single run. More runs of the points next to an edge may move the edge. At the end of the sweep, the points next to
+// single run. More runs for the points next to an edge may move the edge. At the end of the sweep, the points next to
 // every edge must have enough runs.
 func TestAllPointsBesideEdgesAreSure(t *testing.T) {
 	s := sweeping{scenario: "testdata/chance.yaml", vary: []string{"work.hold=950ms..1.1s/5ms"}, seeds: 1,

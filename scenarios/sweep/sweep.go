@@ -1,10 +1,10 @@
-// Package sweep varies settings (keys) of a scenario and finds the edges: the values at which a law begins to hold or
-// to break.
+// Package sweep varies a scenario's settings (keys) and finds the edges: the values at which a law starts to hold or to
+// break.
 //
-// Goals: an edge is located to within the resolution of its key, and runs on both sides show it; an assertion is also
-// tried where its condition becomes true; a point at which no run was judged is never called safe; the result does not
-// depend on the number of workers; a report distinguishes values that were tried from those in between; signs differ in
-// shape as well as color, for readers who cannot distinguish all colors; identical sweeps produce identical bytes.
+// Goals: an edge is located to within its key's resolution, and runs on both sides show it; an assertion is also tried
+// where its condition becomes true; a point without judged runs is never called safe; the result does not depend on the
+// number of workers; a report distinguishes values that were tried from those in between; signs differ in shape as well
+// as color, for readers who cannot tell all colors apart; identical sweeps produce identical bytes.
 //
 // Non-goals: faults other than the scenario's own (see search, verify), and how a diagram is drawn (see plot).
 //
@@ -24,22 +24,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Sweep is the result of a sweep: the outcomes of laws at the points of a grid of values, and the edges where they
-// change.
+// Sweep is the result of a sweep: each law's outcome at the points of a grid of values, and the edges where it changes.
 type Sweep struct {
 	subject *Subject
 	Options
-	// Points are the points of the grid. The index along the first axis changes fastest: if that axis has n levels, the
-	// point at level i of the first axis and level k of the second is Points[i+k*n].
+	// Points are the grid points. The index along the first axis changes fastest: if that axis has n levels, the point
+	// at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are the points that were tried between the points of the grid. First come the points where the condition
-	// of an assertion becomes true, then the points that were tried while bisecting. A point of a bisection may have
-	// fewer runs, because the runs stop once each law being bisected was broken in some of them, but not in all.
+	// Between are the points tried between grid points. First come those where an assertion's condition becomes true,
+	// then those tried while bisecting. A point tried while bisecting may have fewer runs, because the runs stop once
+	// each law being bisected has been broken in some of them, but not in all.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx was done before everything was tried. Points that are incomplete for this reason are
-	// marked Stopped and are not judged.
+	// Interrupted is set if ctx was done before everything had been tried. Points that are incomplete for this reason
+	// are marked Stopped and are not judged.
 	Interrupted bool
 }
 
@@ -55,7 +54,7 @@ type Options struct {
 	// default: 1 ms, 1, or 1 ppm.
 	Resolution [Rates + 1]int64
 	// Crew performs the runs. Its Hands are workers created by NewWorker. Its Progress function is called with the
-	// number of points or edges that are done.
+	// number of points or edges done so far.
 	campaign.Crew
 }
 
@@ -151,7 +150,7 @@ func (b *Subject) begin(o Options) (*Sweep, error) {
 	return &Sweep{subject: b, Options: o}, nil
 }
 
-// size returns the number of points of the grid.
+// size returns the number of grid points.
 func (o *Options) size() int {
 	n := 1
 	for i := range o.Axes {
@@ -160,7 +159,7 @@ func (o *Options) size() int {
 	return n
 }
 
-// levels returns the values of the ith point of the grid.
+// levels returns the values at the ith grid point.
 func (o *Options) levels(i int) []Level {
 	var levels []Level
 	for k := range o.Axes {
@@ -180,7 +179,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run performs the runs of the grid's points, and of the points in beside, which lie between them.
+// run performs the runs for the grid points, and for the points in beside, which lie between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	var jobs []job
 	for _, p := range s.Points {
@@ -219,8 +218,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid (the interval between two neighboring points) on which the outcome of a law
-// changes. After ctx is done, it records the remaining sides as edges without bisecting them.
+// findEdges bisects every side of the grid (the interval between two neighboring points) on which a law's outcome
+// changes. Once ctx is done, it records the remaining sides as edges without bisecting them.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	var jobs []job
@@ -248,8 +247,8 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 	return nil
 }
 
-// findTurns finds the points of the grid where the conditions of the assertions are true, and the values between points
-// where they become true or false. It returns the points with these values, which must also be run.
+// findTurns finds the grid points where the assertions' conditions are true, and the values between points where they
+// become true or false. It returns the points with these values, which must also be run.
 func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {
@@ -282,8 +281,7 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	return beside, nil
 }
 
-// truth says whether a condition is true at a point. Its value is the constant none if the point is not a valid
-// scenario.
+// truth says whether a condition is true at a point. It is none if the point is not a valid scenario.
 type truth uint8
 
 const (
@@ -356,8 +354,8 @@ func (s *Sweep) judge() error {
 	return nil
 }
 
-// fixed returns the value of a key at the first valid point. ok is false if an axis varies the key, or if its value is
-// not a single number.
+// fixed returns a key's value at the first valid point. ok is false if the key is being varied, or if its value is not
+// a single number.
 func (s *Sweep) fixed(path string) (Level, bool) {
 	k, err := s.subject.key(path)
 	if err != nil {
@@ -380,11 +378,11 @@ func (s *Sweep) fixed(path string) (Level, bool) {
 // faults returns the lines of the scenario's faults, in order, before they are varied.
 func (s *Sweep) faults() []string { return s.subject.faultLines() }
 
-// title describes what an axis varies.
+// title says what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// at returns the lock's TTL as text, such as "lock.ttl 10s". Reports show it next to edges, which depend on the TTL. at
-// returns "" if the TTL is varied.
+// at returns the lock's TTL as text, such as "lock.ttl 10s". Reports show it next to edges, which depend on the TTL. If
+// the TTL is being varied, at returns "".
 func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {
@@ -393,8 +391,8 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// sharedSettings returns descriptions of the settings that have the same value at all points: first the TTL, then the
-// settings that were passed to Set.
+// sharedSettings describes the settings that have the same value at all points: first the TTL, then the settings that
+// were passed to Set.
 func (s *Sweep) sharedSettings() []string {
 	at := s.at()
 	if at == "" {
@@ -404,8 +402,7 @@ func (s *Sweep) sharedSettings() []string {
 		func(given string) bool { return given == at })...)
 }
 
-// made returns the number of runs performed and the number of points tried, including those between the points of the
-// grid.
+// made returns how many runs were performed and how many points were tried, including those between grid points.
 func (s *Sweep) made() (runs, points int) {
 	for _, all := range [][]*Point{s.Points, s.Between} {
 		for _, p := range all {
@@ -415,7 +412,7 @@ func (s *Sweep) made() (runs, points int) {
 	return runs, len(s.Points) + len(s.Between)
 }
 
-// idle returns the numbers, counted from 1, of the faults that did not strike in any run at any point of the grid.
+// idle returns the numbers, counting from 1, of the faults that did not strike in any run at any grid point.
 func (s *Sweep) idle() []int {
 	var idle []int
 	for i := range s.subject.faults {
@@ -433,8 +430,8 @@ func (s *Sweep) idle() []int {
 }
 
 // Standing returns the overall result of the assertions. It is Failed if one of them failed. Otherwise it is Undecided
-// if the sweep was interrupted, if an assertion is undecided, or if the condition of an assertion was not true at any
-// point. In all other cases it is Passed, even without assertions.
+// if the sweep was interrupted, if an assertion is undecided, or if there was no point at which an assertion's
+// condition was true. In all other cases it is Passed, even without assertions.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed
 	if s.Interrupted {

@@ -86,10 +86,10 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
-// TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that lost its data must stay down.
-// The Redlock document says that this downtime must be longer than the longest TTL. In fact, the validity that the
-// holder was told is enough: TTL - 1% - 2 ms, measured from the first request. This explains the edge at 9.9 s for a
-// TTL of 10 s.
+// TestAForgetfulServerMustStayAwayAsLongAsTheValidity finds out how long a server that has lost its data must stay
+// down. The Redlock document says that this must be longer than the longest TTL. In fact, the validity that the holder
+// was told is enough: TTL - 1% - 2 ms, measured from the first request. This explains the edge at 9.9 s for a TTL of 10
+// s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
 		seeds: testkit.Size(3, 10, 10),
@@ -115,7 +115,7 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 
 // TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance makes the holder's clock slow. The lease then lasts longer,
 // and the edge moves to (TTL - 1% - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays
-// below the TTL and the rule of the Redlock document holds. If the drift exceeds the allowance, keys expire before the
+// below the TTL and the Redlock document's rule holds. If the drift exceeds the allowance, keys expire before the
 // holder stops, and no restart delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
@@ -241,8 +241,8 @@ func TestWorkersChangeNothing(t *testing.T) {
 }
 
 // TestAssertionsAreTriedAtTheirBounds checks that a condition is also tried at the value where it becomes true.
-// Otherwise a claim could pass merely because the grid is coarse. If an assertion fails, a run of the scenario file in
-// the report must fail too.
+// Otherwise, a claim could pass just because the grid is coarse. If an assertion fails, a run of the report's scenario
+// file must fail too.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
 		asserts: []string{
@@ -336,8 +336,8 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 
 // TestAnInterruptedSweepTellsWhatItHas interrupts a sweep after different numbers of runs. No point may have a
 // different outcome than in the complete sweep, and points that were not run must not be judged. Each range in which
-// the interrupted sweep locates an edge may be wider than in the complete sweep, but must contain an edge of the
-// complete sweep.
+// the interrupted sweep locates an edge may be wider than in the complete sweep, but must contain one of the complete
+// sweep's edges.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}

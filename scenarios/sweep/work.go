@@ -8,26 +8,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// This file lets other processes perform the runs of a sweep. The points of the grid do not depend on each other, and
-// neither do the sides of the grid that are bisected. One bisection is a single job, because each of its points depends
-// on the previous ones.
+// This file lets other processes perform a sweep's runs. The grid's points do not depend on each other, and neither do
+// its sides, which are bisected. Each bisection is a single job, because each of its points depends on the previous
+// ones.
 
-// job is one job of a sweep. If B is nil, the job performs the missing runs of the point A, up to Runs in all.
-// Otherwise it bisects the side between the points A and B, which differ on the axis with the index Axis.
+// job is one job of a sweep. If B is nil, the job performs point A's missing runs, up to Runs in all. Otherwise it
+// bisects the side between points A and B, which differ on the axis with index Axis.
 type job struct {
 	A, B *Point
 	Axis int
 	Runs int
 }
 
-// outcome is the result of a job: the point, or the points that were tried between A and B.
+// outcome is the result of a job: the point, or the points tried between A and B.
 type outcome struct {
 	Points  []*Point
-	Blocked []int64 // values such that the middle of the gap after the value is not a valid scenario, ascending
+	Blocked []int64 // values for which the middle of the gap after the value is not a valid scenario, ascending
 }
 
-// NewWorker returns a worker for the sweep of a subject with these options. Such workers can be used as Options.Hands.
-// It returns the same errors as Sweep.
+// NewWorker returns a worker for sweeping a subject with these options. Such workers can be used as Options.Hands. It
+// returns the same errors as Sweep.
 func (b *Subject) NewWorker(o Options) (campaign.Worker, error) {
 	s, err := b.begin(o)
 	if err != nil {
@@ -50,14 +50,14 @@ func (b *Subject) NewWorker(o Options) (campaign.Worker, error) {
 	}), nil
 }
 
-// has reports whether a job received from another process can be a job of the sweep.
+// has reports whether a job received from another process could be part of the sweep.
 func (o *Options) has(j *job) bool {
 	on := func(p *Point) bool { return len(p.Levels) == len(o.Axes) }
 	return j.A != nil && on(j.A) && j.Runs >= 0 && j.Runs <= o.Sure &&
 		(j.B == nil || on(j.B) && j.Axis >= 0 && j.Axis < len(o.Axes))
 }
 
-// copied returns a copy of a point. Runs can be added to the copy without changing p.
+// copied returns a copy of a point, to which runs can be added without changing p.
 func (p *Point) copied() Point {
 	c := *p
 	c.Laws, c.Findings = slices.Clone(p.Laws), slices.Clone(p.Findings)
@@ -80,8 +80,8 @@ func (w *sweeper) do(j *job) (o outcome, err error) {
 	return o, err
 }
 
-// perform performs the jobs and passes their results to take, in order. round, counted from 0, distinguishes lists of
-// jobs that have the same name.
+// perform performs the jobs and passes their results to take, in order. round, counted from 0, distinguishes job lists
+// with the same name.
 func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job, take func(i int, o outcome) error) (
 	done int, err error) {
 	work := campaign.Work[outcome]{Name: what, Stage: fmt.Sprintf("%s, round %d", what, round+1), Size: len(jobs),
@@ -93,7 +93,7 @@ func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job,
 	return work.Do(ctx, s.Crew, take)
 }
 
-// fits reports whether an outcome received from another process can be the outcome of a job.
+// fits reports whether an outcome received from another process could be the job's outcome.
 func (s *Sweep) fits(j *job, o outcome) bool {
 	if j.B == nil {
 		return len(o.Points) == 1 && o.Points[0] != nil && slices.Equal(o.Points[0].Levels, j.A.Levels)

@@ -46,7 +46,7 @@ func TestASweepIsTheSameHoweverItIsDivided(t *testing.T) {
 	}
 }
 
-// TestAStageOfAnotherSweepIsRefused checks that a worker refuses a stage of another sweep.
+// TestAStageOfAnotherSweepIsRefused checks that a worker refuses a stage from another sweep.
 func TestAStageOfAnotherSweepIsRefused(t *testing.T) {
 	c := sweepsToDivide()[2]
 	b := c.subject(t)

@@ -1,10 +1,11 @@
-// Package temporary creates folders for data that a process needs only while it runs: a test binary, the data of
-// servers, a page with a secret.
+// Package temporary creates folders for data that a process needs only while it is running: a test binary, servers'
+// data, a page with a secret.
 //
-// Goals: a folder is removed when its process closes it. If the process was killed, at any moment, the next process of
-// the same user that creates or closes a temporary folder removes what was left. A folder that is in use is never
-// removed. Non-goals: ending processes that a killed process has started; they may run for a moment longer and write to
-// the folder again.
+// Goals: a folder is removed when its process closes it. If the process is killed, no matter when, the same user's next
+// process that creates or closes a temporary folder removes what is left. A folder that is in use is never removed.
+//
+// Non-goals: ending processes started by a killed process; they may run for a moment longer and write to the folder
+// again.
 package temporary
 
 import (
@@ -20,12 +21,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// The names of all folders and of their lock files begin with prefix. The folders and files are in the system's folder
-// for temporary files.
+// prefix begins the name of every folder and of its lock file. They are in the system's temporary folder.
 const prefix = "fencepost-temporary-"
 
-// suffix is added to the name of a folder to get the name of its lock file. A process locks this file before it
-// creates, uses or removes the folder.
+// A folder's lock file is named after the folder, followed by suffix. A process locks this file before it creates, uses
+// or removes the folder.
 const suffix = ".lock"
 
 // Folder is a temporary folder that only this user can read.
@@ -34,8 +34,8 @@ type Folder struct {
 	lock *flock.Flock
 }
 
-// New creates an empty folder, and removes the folders that killed processes of this user have left behind. The caller
-// must close the Folder.
+// New creates an empty folder, and removes the folders left behind by this user's killed processes. The caller must
+// close the Folder.
 func New() (*Folder, error) {
 	sweep()
 	for {
@@ -58,11 +58,11 @@ func New() (*Folder, error) {
 	}
 }
 
-// Path returns the path of the folder.
+// Path returns the folder's path.
 func (f *Folder) Path() string { return f.path }
 
-// Close removes the folder and everything in it. If that fails, the error names what remains; a later process removes
-// it.
+// Close removes the folder and everything in it. If that fails, the error says what remains, and a later process
+// removes it.
 func (f *Folder) Close() error {
 	err := f.remove()
 	sweep()
@@ -87,7 +87,8 @@ func (f *Folder) remove() (err error) {
 	return nil
 }
 
-// claim locks a folder, which need not exist. It returns nil if another process uses the folder or has removed it.
+// claim locks a folder, which may not exist yet. It returns nil if another process is using the folder or has removed
+// it.
 func claim(path string) (*Folder, error) {
 	flags := os.O_RDONLY | safefile.NoFollow
 	info, err := os.Lstat(path + suffix)
@@ -118,7 +119,8 @@ func claim(path string) (*Folder, error) {
 	return &Folder{path, lock}, nil
 }
 
-// sweep removes each folder of this user that no process uses. If it cannot remove a folder now, the next process will.
+// sweep removes each of this user's folders that no process is using. If it cannot remove a folder now, the next
+// process will do so.
 func sweep() {
 	all, _ := os.ReadDir(os.TempDir())
 	for _, entry := range all {

@@ -80,7 +80,7 @@ func process(as string) *exec.Cmd {
 	return c
 }
 
-// alone creates a folder that replaces the system's folder for temporary files, and returns its path.
+// alone creates a folder that replaces the system's temporary folder, and returns its path.
 func alone(t *testing.T) string {
 	dir := t.TempDir()
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
@@ -101,7 +101,7 @@ func names(t *testing.T, dir string) (all []string) {
 }
 
 // TestAFolderLastsAsLongAsItsProcess checks that a folder stays until the process that created it ends, even if other
-// processes clean up. When that process has been killed, the next process removes the folder.
+// processes clean up. Once that process has been killed, the next process removes the folder.
 func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 	dir := alone(t)
 	c := process("holds")
@@ -154,7 +154,7 @@ func TestAFolderLastsAsLongAsItsProcess(t *testing.T) {
 }
 
 // TestEachStateThatAKillLeavesIsRemoved checks that a folder is removed if its process was killed between any two steps
-// of New and Close. It must be removed even if a program that the process had started has created the folder again.
+// in New and Close. It must be removed even if a program started by the process has created the folder again.
 func TestEachStateThatAKillLeavesIsRemoved(t *testing.T) {
 	dir := alone(t)
 	for i, files := range [][]string{
@@ -186,7 +186,7 @@ func TestEachStateThatAKillLeavesIsRemoved(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotItsOwnStays checks that files, links, folders with other names, and folders of other users are not
+// TestWhatIsNotItsOwnStays checks that files, links, folders with other names, and other users' folders are not
 // removed.
 func TestWhatIsNotItsOwnStays(t *testing.T) {
 	dir := alone(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// BenchmarkVerify tries all placements of faults in a run of Redlock with three servers and two clients, on all cores,
-// with the default settings of fencepost verify. Run it with -benchtime 1x.
+// BenchmarkVerify tries all fault placements in a Redlock run with three servers and two clients, on all cores, with
+// fencepost verify's default settings. Run it with -benchtime 1x.
 func BenchmarkVerify(b *testing.B) {
 	for _, x := range []struct {
 		name           string

@@ -19,8 +19,8 @@ type Assignment struct {
 	Scenario *scenarios.Scenario // the scenario's text contains the delays, so the text is enough to repeat the runs
 }
 
-// assign returns assignments whose message delays lie within the ranges of s, the simplest first. If s has fixed
-// delays, there is only one.
+// assign returns assignments with message delays within the ranges of s, simplest first. If the delays in s are fixed,
+// there is only one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
 		own := *s
@@ -53,7 +53,7 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	return list, nil
 }
 
-// linkDelays are the message delays of one assignment.
+// linkDelays are one assignment's message delays.
 type linkDelays struct {
 	name  string
 	usual time.Duration
@@ -64,10 +64,10 @@ type linkDelays struct {
 	order   arrivalOrder
 }
 
-// arrivalOrder determines which message comes first if several arrive at the same instant. To produce this order, the
-// delay of each message is increased by a few nanoseconds, depending on its sender's number. This is better than
-// permuting the events of an instant: messages on one connection keep their order, and the scenario's text contains the
-// order. With two senders, the constants below cover all possible orders.
+// arrivalOrder determines which message comes first if several arrive at the same instant. To produce this order, each
+// message's delay is increased by a few nanoseconds, depending on its sender's number. This is better than permuting
+// simultaneous events: messages on one connection keep their order, and the order is part of the scenario's text. With
+// two senders, the constants below cover all possible orders.
 type arrivalOrder uint8
 
 const (
@@ -76,7 +76,7 @@ const (
 	highFirst
 )
 
-// uneven returns assignments of unequal message delays: in some, one client is closer to the servers than all others,
+// uneven returns assignments with unequal message delays: in some, one client is closer to the servers than all others,
 // and in some, one server is farther away.
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
@@ -103,7 +103,7 @@ func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	return d
 }
 
-// apply writes the delays into the text of s. It removes the long tail of the network's delays, which is random.
+// apply writes the delays into s's text. It removes the long tail from the network's delays, which is random.
 func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Scenario, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -125,8 +125,8 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 	return scenarios.Parse(s.Name, []byte(doc.String()))
 }
 
-// extraDelay returns the extra delay of messages from the ith of n senders, in nanoseconds. It puts messages that would
-// arrive at the same instant in the given order.
+// extraDelay returns the extra delay for messages from the ith of n senders, in nanoseconds. It puts messages that
+// would arrive at the same instant in the given order.
 func (d linkDelays) extraDelay(i, n int) time.Duration {
 	switch d.order {
 	case lowFirst:
@@ -137,8 +137,8 @@ func (d linkDelays) extraDelay(i, n int) time.Duration {
 	return 0
 }
 
-// set writes the delay of one direction of a link. If s gives that direction its own range of delays, set writes the
-// middle of that range.
+// set writes the delay for one direction of a link. If s gives that direction its own delay range, set writes the
+// middle of the range.
 func (d linkDelays) set(doc *format.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
 	delay := d.usual
 	if from == d.special || to == d.special {

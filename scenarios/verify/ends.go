@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// never is the end time of a fault that never ends.
+// never is the end time of a fault that does not end.
 const never = history.Never
 
-// travelTimes are the fixed message delays of a scenario.
+// travelTimes are a scenario's fixed message delays.
 type travelTimes struct {
 	usual sim.Time
 	links map[[2]sim.ProcessID]sim.Time
@@ -25,7 +25,7 @@ func travelOf(s *scenarios.Scenario) travelTimes {
 	return t
 }
 
-// of returns the delay of a message. From a process to itself, the delay is 0.
+// of returns a message's delay. The delay from a process to itself is 0.
 func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	if from == to {
 		return 0
@@ -112,8 +112,8 @@ func (c *course) due(at sim.Time) []mark {
 }
 
 // ends returns the instants, in ascending order, at which a fault may end. For each mark, there is an instant at which
-// the next action of process p, or the effect of its next message, comes just before the mark. If the mark is a
-// threshold, there is another at which it comes just after the mark.
+// process p's next action, or the effect of its next message, comes just before the mark. If the mark is a threshold,
+// there is another at which it comes just after the mark.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

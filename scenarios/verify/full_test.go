@@ -19,12 +19,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// placed lists the kinds of faults whose starts are enumerated, unless something in a scenario prevents this.
+// placed lists the kinds of faults with enumerated starts, unless something in a scenario prevents this.
 var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
 	return k.Placement().At == nemesis.Nowhere
 })
 
-// tiny lists scenarios that are so small that faults can be started at every instant of a fine grid.
+// tiny lists scenarios that are so small that faults can be started at every instant in a fine grid.
 var tiny = []struct {
 	text  string
 	kinds []nemesis.Kind
@@ -85,7 +85,7 @@ limit: 10s
 
 // shown returns, as text, everything that each process records in a run, with times. It omits the fault's name and
 // exact start. It omits the probe (history.Probe), which begins some time after the last fault. It also omits the
-// direct effects of the fault: the record of a client's crash, and the times at which a clock jump makes keys expire or
+// fault's direct effects: the record of a client's crash, and the times at which a clock jump makes keys expire or
 // reappear.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
@@ -122,7 +122,7 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 	return all.String()
 }
 
-// reached maps each outcome of a run to the laws that it violates, and each of these laws to a fault that causes the
+// reached maps each run outcome to the laws that it violates, and each of these laws to a fault that causes the
 // violation.
 type reached map[string]map[checker.Law]nemesis.Fault
 
@@ -138,8 +138,8 @@ func (r reached) add(h *history.History, f nemesis.Fault) {
 	}
 }
 
-// TestOneStartStandsForItsInterval compares the enumerated starts with a much larger set: every instant of a grid, and
-// the nanoseconds around every moment of the run. With the same end times, both sets must lead to the same outcomes and
+// TestOneStartStandsForItsInterval compares the enumerated starts with a much larger set: every instant in a grid, and
+// the nanoseconds around every moment in the run. With the same end times, both sets must lead to the same outcomes and
 // violate the same laws.
 func TestOneStartStandsForItsInterval(t *testing.T) {
 	tried := 0
@@ -221,8 +221,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }
 
-// hurried reports whether a jump of a server's clock at an instant may start an fsync that is still running when the
-// server's next request arrives. The enumerated start times do not cover every instant at which such an fsync can end.
+// hurried reports whether a server clock jump at an instant may start an fsync that is still running when the server's
+// next request arrives. The enumerated start times do not cover every instant at which such an fsync can end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
 		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
@@ -250,7 +250,7 @@ func compareReached(t *testing.T, few, all reached) {
 	}
 }
 
-// gridOf returns instants that are distributed over a run and a short time after it.
+// gridOf returns instants spread over a run and a short time after it.
 func gridOf(c *course) []sim.Time {
 	var grid []sim.Time
 	last := sim.Time(0)
@@ -283,7 +283,7 @@ func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	return list
 }
 
-// someEnds returns some of the possible end times of a fault, for all the given openings (places where it can start).
+// someEnds returns some of a fault's possible end times, for all the given openings (places where it can start).
 func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []sim.Time {
 	if f.Kind == nemesis.Jump || f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory {
 		return []sim.Time{never}

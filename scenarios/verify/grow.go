@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// branch is a plan of faults to which further faults can be added.
+// branch is a fault plan to which more faults can be added.
 type branch struct {
 	assignment int
 	faults     []nemesis.Fault
@@ -33,7 +33,7 @@ type growth struct {
 	lost   string // why nothing was tried; empty if it was tried
 }
 
-// grower adds one fault to branches (plans to which further faults can be added). Each worker has its own grower.
+// grower adds one fault to branches (plans to which more faults can be added). Each worker has its own grower.
 type grower struct {
 	ctx      context.Context
 	v        *Verification
@@ -93,7 +93,7 @@ func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	return g.growth, nil
 }
 
-// bare runs and judges the plan of a branch without adding a fault.
+// bare runs and judges a branch's plan without adding a fault.
 func (g *grower) bare(b *branch) (*growth, error) {
 	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}
 	result, _, err := g.run(nil, false)
@@ -104,8 +104,8 @@ func (g *grower) bare(b *branch) (*growth, error) {
 	return g.growth, err
 }
 
-// climb makes b the current branch. It runs the plan of b and stores the course of the run, which shows where a further
-// fault can start.
+// climb makes b the current branch. It runs b's plan and stores the course of the run, which shows where another fault
+// can start.
 func (g *grower) climb(b *branch, deeper bool) error {
 	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}, deeper
 	_, c, err := g.run(nil, true)
@@ -116,18 +116,17 @@ func (g *grower) climb(b *branch, deeper bool) error {
 // share is part number s.part, counted from 0, of a list that is divided into s.of equal parts.
 type share struct{ part, of int }
 
-// bounds returns the range [from, to) of indices of the share in a list of length n.
+// bounds returns the share's range [from, to) of indices in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault whose start and end times are not set yet, together with an opening, that is, a place where it may
-// start.
+// start is a fault that does not have start and end times yet, together with an opening (a place where it may start).
 type start struct {
 	fault nemesis.Fault
 	opening
 }
 
-// grow adds each fault of kind k to a branch (a plan), one fault at a time. It tries only one share of the possible
-// starts.
+// grow adds each fault of kind k to a branch (a plan), one fault at a time. It tries only the given share of the
+// possible starts.
 func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth, error) {
 	if err := g.climb(b, deeper); err != nil {
 		return nil, err
@@ -199,9 +198,9 @@ func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at opening o (a place where the fault can start) adds nothing new to the
-// current plan. That is so if it would only prolong the plan's last fault. It is also so if both faults strike the same
-// message, and these two kinds are tried only in the other order.
+// repeats reports whether a fault of kind k at opening o (a place where the fault can start) would add nothing new to
+// the current plan. This is the case if it would only prolong the plan's last fault, or if both faults strike the same
+// message and their kinds are tried only in the other order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false

@@ -41,13 +41,13 @@ type lengthJSON struct {
 	Faults    int `json:"faults"`
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`
-	// number of schedules whose last fault had no target to strike
+	// number of schedules in which the last fault did not have a target to strike
 	Idle       int     `json:"idle"`
 	Placements float64 `json:"placements"` // number of placements that the schedules represent
 	Whole      bool    `json:"whole"`      // whether all placements were tried
 }
 
-// kindJSON counts the tried placements whose last fault is of one kind.
+// kindJSON counts the tried placements with a last fault of one kind.
 type kindJSON struct {
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`
@@ -57,7 +57,7 @@ type kindJSON struct {
 type randomJSON struct {
 	Why       string  `json:"why"`
 	Schedules int     `json:"schedules"` // placements in which the faults struck
-	Idle      int     `json:"idle"`      // placements in which the faults had no target to strike
+	Idle      int     `json:"idle"`      // placements in which the faults did not have a target to strike
 	Bound     float64 `json:"bound" doc:"if none of these placements broke a promise, fewer than this share of all placements do (95 % confidence)"`
 }
 
@@ -69,7 +69,7 @@ type counterexampleJSON struct {
 	Run      *single.RunObject `json:"run"`
 }
 
-// data returns the JSON object of the report.
+// data returns the report as a JSON object.
 func (r *Report) data() *verifyJSON {
 	v := r.Verification
 	o := &v.Options

@@ -9,17 +9,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// deadline is an instant that depends on the wall clock of the process whose clock jumps.
+// deadline is an instant that depends on the wall clock of the process with the jump.
 type deadline struct {
 	at      sim.Time
 	process sim.ProcessID // the process that acts before or after the deadline
 	sets    bool          // the target will set the deadline later by its own clock, so a jump forward postpones it
 }
 
-// jumps returns the distances by which a process's wall clock may jump at opening o (a place where a fault can start),
-// in ascending order. For each deadline on that clock and each later action, there are two jumps: with one, the
-// deadline passes just before the action; with the other, just after it. Two more jumps go beyond all deadlines, one
-// forward and one back.
+// jumps returns how far a process's wall clock may jump at opening o (a place where a fault can start), in ascending
+// order. For each deadline on that clock and each later action, there are two jumps: one that makes the deadline pass
+// just before the action, and one that makes it pass just after. Two more jumps go beyond all deadlines, one forward
+// and one back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}
@@ -41,7 +41,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
-// deadlines returns the deadlines that depend on the clock of the process that a fault at opening o strikes.
+// deadlines returns the deadlines on the clock of the process that a fault at opening o strikes.
 func (g *grower) deadlines(o *opening) []deadline {
 	var list []deadline
 	for _, m := range g.parent.due(o.at) {

@@ -21,8 +21,8 @@ type Reason struct {
 	Why  string
 }
 
-// ScopeOf returns the scope of a verification of s. The scope includes a kind of fault if the mix of s draws it, s
-// promises to survive it, and it can make a difference.
+// ScopeOf returns the scope for verifying s. The scope includes a kind of fault if s's mix draws it, s promises to
+// survive it, and it can make a difference.
 func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -73,7 +73,7 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated returns a copy of the scope without the kinds that are tried in random placements.
+// Enumerated returns a copy of the scope in which the kinds tried in random placements are not tried at random.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
@@ -107,8 +107,8 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	return subjects
 }
 
-// candidates returns the faults of kind k that can make a difference, one for each target. They do not have a start or
-// an end yet. For faults that affect messages or links, the targets are found later, in the run.
+// candidates returns the faults of kind k that can make a difference, one for each target, without a start or an end.
+// If the targets are messages or links, they are found later, in the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {
@@ -120,19 +120,19 @@ func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return list
 }
 
-// templates returns the faults of kind k that can make a difference, except those that s excludes. They do not have a
-// start or an end yet.
+// templates returns the faults of kind k that can make a difference, except those that s excludes, without a start or
+// an end.
 func templates(s *scenarios.Scenario, subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return slices.DeleteFunc(candidates(subjects, k),
 		func(f nemesis.Fault) bool { return ruledOut(s, subjects.Names, f) })
 }
 
-// restarts reports whether f can end with a restart. A crash of a client cannot end this way.
+// restarts reports whether f can end with a restart. A client crash cannot end this way.
 func restarts(f *nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldRestart) && !nemesis.IsClient(f.Target)
 }
 
-// hasEnd reports whether f can have an end: a length, a restart, or the arrival of a message.
+// hasEnd reports whether f can have an end: a length, a restart, or a message's arrival.
 func hasEnd(f *nemesis.Fault) bool {
 	return restarts(f) || f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldBy)
 }

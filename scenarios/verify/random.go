@@ -37,7 +37,7 @@ func (v *Verification) sample(ctx context.Context, n int) error {
 }
 
 // draw tries several random placements of n faults, at least one of them of kind k. part is the number of this batch of
-// placements. All placements of a batch use the same assignment of delays.
+// placements. All placements in a batch use the same delay assignment.
 func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 	if err := g.climb(&branch{assignment: part % len(g.v.Assignments)}, false); err != nil {
 		return g.growth, err

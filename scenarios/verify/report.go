@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Report is the report of a verification.
+// Report is a verification report.
 type Report struct {
 	*Verification
 	Run    *single.Run // the run of the counterexample; nil if there is none
@@ -40,13 +40,13 @@ func (v *Verification) open() []string {
 // interrupted reports whether a signal stopped the verification early.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// counterexample describes the placement that breaks a promise: the number of its faults, not counting the scenario's
-// own, and the name of its assignment of delays.
+// counterexample describes the placement that breaks a promise: how many faults it has, not counting the scenario's
+// own, and the name of its delay assignment.
 func (v *Verification) counterexample() (faults int, delay string) {
 	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
-// Document returns the report: the result, what was tried, what the result covers and does not cover, and the
+// Document returns the report: the result, what was tried, what the result covers and what it does not, and the
 // counterexample if there is one.
 func (r *Report) Document() *document.Document {
 	v := r.Verification
@@ -71,8 +71,8 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale describes the size of the search. If the verification tries the single faults of one run, scale names that run.
-// Otherwise scale gives the maximum number of faults in a placement.
+// scale says how large the search is. It names the run whose single faults are tried, or the maximum number of faults
+// in a placement.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
@@ -80,7 +80,7 @@ func (v *Verification) scale() string {
 	return "up to " + text.Count(v.Options.Faults, "fault")
 }
 
-// conclusion returns the result in one or two sentences, including violated laws that are not promised.
+// conclusion returns the result in a few sentences. It also names the laws that were broken but are not promised.
 func (v *Verification) conclusion() string {
 	words := v.result()
 	for _, l := range v.laws() {
@@ -130,8 +130,8 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none returns a sentence for a search that found nothing. It says that none of the tried placements, which have up to
-// the given number of faults, breaks the laws that subject lists.
+// none returns the sentence for a search that did not find anything: no placement of up to the given number of faults
+// breaks the laws in subject.
 func (v *Verification) none(faults int, subject string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -157,8 +157,8 @@ func (v *Verification) none(faults int, subject string) string {
 	return words + "."
 }
 
-// shorter describes the largest number of faults, at most limit, for which every placement was tried and none broke a
-// promise.
+// shorter returns a sentence that says up to how many faults (at most limit) all placements were tried without breaking
+// a promise.
 func (v *Verification) shorter(limit int) string {
 	whole := -1
 	for _, l := range v.Lengths {
@@ -176,7 +176,7 @@ func (v *Verification) shorter(limit int) string {
 		text.Count(len(v.Scope.Every), "kind"))
 }
 
-// lengthTable returns a table that counts the placements tried for each number of faults.
+// lengthTable returns a table with the number of placements tried for each number of faults.
 func (v *Verification) lengthTable() document.Table {
 	t := document.Table{Heading: "placements of", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "placements covered", Words: true}}}
@@ -194,8 +194,8 @@ func (v *Verification) lengthTable() document.Table {
 	return t
 }
 
-// kindTable returns a table that counts the placements tried for each kind of fault: enumerated placements in which it
-// is the last fault, and random placements.
+// kindTable returns a table of the placements tried, by fault kind: the enumerated placements whose last fault is of
+// that kind, and the random placements.
 func (v *Verification) kindTable() document.Table {
 	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "at random"}}}
@@ -234,7 +234,7 @@ func (v *Verification) claims() document.Facts {
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }
 
-// bounds returns the conditions under which the result holds, and what was not tried.
+// bounds says under which conditions the result holds, and what was not tried.
 func (v *Verification) bounds() (all document.Facts) {
 	each := func(name string, things []string) {
 		for _, t := range things {
@@ -268,8 +268,8 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck lists the scenario's own faults that target a message that was never sent. For each, it names the
-// requests that were sent instead.
+// neverStruck lists those of the scenario's own faults that never struck because the message they target was never
+// sent. For each, it names the requests that were sent instead.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {
 		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))

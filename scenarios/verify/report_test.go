@@ -97,8 +97,8 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeVerificationHolds checks that the zero value does not pass, and that a verification that ended early
-// does not pass either, no matter how many placements were tried.
+// TestOnlyAWholeVerificationHolds checks that neither the zero value nor a verification that ended early passes, no
+// matter how many placements were tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false
@@ -183,7 +183,7 @@ func TestAVerificationAsJSON(t *testing.T) {
 }
 
 // TestReportsOfVerificationsCanBeRead checks the text and the page, with and without an interruption and a
-// counterexample. Enumerated placements are not a random sample, so the report does not say what percentage of them
+// counterexample. Enumerated placements are not a random sample, so the report must not say what percentage of them
 // break a law.
 func TestReportsOfVerificationsCanBeRead(t *testing.T) {
 	for _, found := range []bool{false, true} {

@@ -16,7 +16,7 @@ import (
 )
 
 // messageOf returns the request at opening o, or the request whose answer is at o. answer is true if o is at the
-// answer. ok is false if o is at neither a request nor an answer.
+// answer. ok is false if o is not at a request or an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns the openings that are requests or answers.
+// named returns those openings that are at a request or an answer.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -66,8 +66,8 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
-// afterAnswers returns places where a fault can start between two messages: client p has received an answer, and sends
-// its next message at the same instant.
+// afterAnswers returns places where a fault can start between two messages: client p has received an answer, and is
+// about to send its next message at the same instant.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -103,7 +103,7 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing lists the versions of a fault to try at one place in a run.
+// placing lists the versions of a fault to try at one point in a run.
 type placing struct {
 	*opening
 	faults []nemesis.Fault // faults that follow from the run without them
@@ -171,7 +171,7 @@ func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	}
 }
 
-// lasting returns f with d as its duration, its restart delay or its message delay, depending on the kind.
+// lasting returns f with d as its duration, restart delay or message delay, depending on the kind.
 func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	switch {
 	case f.Kind.Has(nemesis.FieldFor):
@@ -205,10 +205,10 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds returns the instants at which it may matter whether a fault has already ended. They are taken from a run
-// in which the fault never ends: times at which keys expire, client timeouts that the fault may outlast, and the next
-// section of each client. Of several instants that are closer together than the travel time of a message, thresholds
-// returns only the first and the last.
+// thresholds returns the instants at which it may matter whether a fault has already ended. They come from a run in
+// which the fault never ends: times at which keys expire, client timeouts that the fault may outlast, and each client's
+// next section. When several instants are closer together than a message's travel time, thresholds returns only the
+// first and the last.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
@@ -230,8 +230,8 @@ func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	return ends
 }
 
-// lapses returns the times after the given instant at which keys expire, or at which the validity of a lock ends
-// without a release.
+// lapses returns the times after the given instant at which keys expire, or at which a lock's validity ends without a
+// release.
 func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	type place struct {
 		server sim.ProcessID
@@ -263,7 +263,7 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections finds the next critical section of each client after the given instant. It returns three times for each
+// nextSections finds each client's next critical section after the given instant. It returns three times for each
 // section, in one list for all clients: when its keys are set, when it begins, and when its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
@@ -292,8 +292,8 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	return list
 }
 
-// sizes returns the sizes of the clock jumps to try. There are forward jumps that pass none, one, two and so on of the
-// deadlines that depend on the clock, and backward jumps of the same sizes.
+// sizes returns the sizes of the clock jumps to try: forward jumps that pass zero, one, two and so on of the deadlines
+// that depend on the clock, and backward jumps of the same sizes.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -310,7 +310,7 @@ func (g *grower) sizes(p *placing) []time.Duration {
 }
 
 // durationsBetween returns durations that start at from. One of them ends before the first of the given points in time,
-// and one ends between any two successive points. Each ends shortly after the point that precedes it (within soon).
+// and one ends between any two successive points. Each ends shortly (within soon) after the point that precedes it.
 func durationsBetween(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -393,8 +393,8 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 }
 
 // Singles enumerates the single faults that can be added to a fault-free run of a scenario with a given seed. Faults
-// that start at the same place but end at different times form a group. The longest fault of each group is determined
-// from the fault-free run, and the others from the run with the longest one. Singles is not safe for concurrent use.
+// that start at the same place but end at different times form a group. The longest fault in each group is derived from
+// the fault-free run, and the others from the run with the longest one. Singles is not safe for concurrent use.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // digest of the fault-free run
@@ -434,9 +434,9 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls visit for every plan whose fault begins at the start with the given number, counted from 0. The plan with
-// the longest fault comes first. The arguments of visit are the plan and a function that runs it. If visit returns an
-// error, Try stops and returns this error.
+// Try calls visit for every plan whose fault begins at the start with the given number, counting from 0. The plan with
+// the longest fault comes first. visit is passed the plan and a function that runs it. If visit returns an error, Try
+// stops and returns this error.
 func (s *Singles) Try(number int, visit func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

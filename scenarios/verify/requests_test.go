@@ -34,7 +34,7 @@ limit: 20s
 
 func lateReleaseBy(release string) string { return strings.Replace(lateRelease, "RELEASE", release, 1) }
 
-// oneRun verifies a scenario with all single faults of one run.
+// oneRun verifies a scenario with all single faults in one run.
 func oneRun(t *testing.T, text string, o Options) *Verification {
 	t.Helper()
 	s, err := scenarios.Parse("verified.yaml", []byte(text))
@@ -67,7 +67,7 @@ func TestOneLateMessageBreaksALock(t *testing.T) {
 	}
 }
 
-// ways maps each violation in a run (a law and a cause) to a fault that leads to the violation.
+// ways maps each violation in a run (a law and a cause) to a fault that leads to it.
 type ways map[string]nemesis.Fault
 
 func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
@@ -79,7 +79,7 @@ func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
 	}
 }
 
-// waysOf tries each single fault of the run with the given seed. It returns the violations and the number of faults.
+// waysOf tries each single fault in the run with the given seed. It returns the violations and the number of faults.
 func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.Fault)) (ways, int) {
 	t.Helper()
 	all, n := ways{}, 0
@@ -170,7 +170,7 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 }
 
 // startsOf returns the instants at which a test makes faults strike, to check the verification's own, sparser
-// enumeration: just before, at and just after each event of the fault-free run, and every multiple of step.
+// enumeration: just before, at and just after each event in the fault-free run, and every multiple of step.
 func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
@@ -191,7 +191,7 @@ func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []ti
 }
 
 // losingLocks returns scenarios of two kinds: the server loses keys when it crashes, or it syncs each write to disk and
-// loses none.
+// does not lose any.
 func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	for _, release := range []string{"script", "del"} {
@@ -234,7 +234,7 @@ func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	}
 }
 
-// renewedLock is a lock whose holder renews it while working.
+// renewedLock is a lock that its holder renews while working.
 const renewedLock = `name: renewed
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 2
@@ -245,7 +245,7 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks returns locks for tests of cut links. In two of them, the holder renews the lock, which is impossible during
+// cutLocks returns locks for testing cut links. In two of them, the holder renews the lock, which is impossible during
 // a cut. In one of these two, the holder notices that it cannot renew the lock; in the other, it does not.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
@@ -260,8 +260,8 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 	return all
 }
 
-// TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, with many different lengths. Each
-// violation that occurs must also occur with the enumerated cuts.
+// TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, for many different lengths of time.
+// Each violation that occurs must also occur with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(2400, 2400, 150)) * time.Millisecond
 	for i, s := range cutLocks(t) {
@@ -315,7 +315,7 @@ func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow fu
 }
 
 // TestEachSingleFaultIsOne checks that each tried fault is valid, that its text parses back to the same fault, that it
-// strikes a message that is sent, and that the scenario does not exclude it.
+// strikes a message that is actually sent, and that the scenario does not exclude it.
 func TestEachSingleFaultIsOne(t *testing.T) {
 	s, err := scenarios.Parse("redlock.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -396,7 +396,7 @@ func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheClaimSaysWhatWasEnumerated checks that the claim gives the exact counts of the run and says what was left out.
+// TestTheClaimSaysWhatWasEnumerated checks that the claim gives the run's exact counts and says what was left out.
 func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
 	runner := scenarios.NewRunner(v.Scenario)
@@ -421,7 +421,7 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 }
 
 // TestAnOwnFaultThatNeverStrikesIsReported checks a scenario with a fault that never strikes. The report must name this
-// fault and list the requests that were sent. A fault whose name matches two messages must be rejected.
+// fault and list the requests that were sent. A fault must be rejected if its message name matches two messages.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
 	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true,

@@ -18,7 +18,8 @@ type stage struct {
 }
 
 // fewestPositions is the minimum number of jobs into which the placements with the same number of faults are divided.
-// It is large enough to keep all workers busy until the end, and to lose little work when they are stopped.
+// It is large enough to keep all workers busy until the end, and to make sure that little work is lost when they are
+// stopped.
 const fewestPositions = 256
 
 // mostPortions is the maximum number of portions into which a stage is divided for the workers.
@@ -32,7 +33,7 @@ func (st *stage) name() string {
 	return words
 }
 
-// size returns the number of jobs of a stage.
+// size returns the number of jobs in a stage.
 func (v *Verification) size(st *stage) int {
 	switch {
 	case st.Random:
@@ -75,7 +76,7 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// work returns the jobs of a stage.
+// work returns a stage's jobs.
 func (v *Verification) work(ctx context.Context, st *stage) *campaign.Work[*growth] {
 	size := v.size(st)
 	return &campaign.Work[*growth]{Name: st.name(), Size: size, Spec: st, Portion: 1 + size/mostPortions, Fits: v.fits,
@@ -86,7 +87,7 @@ func (v *Verification) work(ctx context.Context, st *stage) *campaign.Work[*grow
 		}}
 }
 
-// Loss is a range of consecutive jobs of a stage for which there is no result.
+// Loss is a range of consecutive jobs in a stage for which there is no result.
 type Loss struct {
 	Stage string // name of the stage, such as "parts with 1 fault"
 	First int    // first lost position, from 0
@@ -104,7 +105,7 @@ func (l *Loss) String() string {
 	return fmt.Sprintf("there is no result for %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
-// lose records that there is no result for the job at a position. All earlier jobs must have been handled before.
+// lose records that there is no result for the job at a position. All earlier jobs must already have been handled.
 func (v *Verification) lose(st *stage, position int, why string) {
 	name := st.name()
 	if n := len(v.Lost); n > 0 {
@@ -116,7 +117,7 @@ func (v *Verification) lose(st *stage, position int, why string) {
 	v.Lost = append(v.Lost, Loss{name, position, 1, v.size(st), why})
 }
 
-// lost reports whether the result of any job of a stage was lost.
+// lost reports whether the result of any job in a stage was lost.
 func (v *Verification) lost(st *stage) bool {
 	return slices.ContainsFunc(v.Lost, func(l Loss) bool { return l.Stage == st.name() })
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// course contains those parts of a run that show where faults can strike.
+// course contains the parts of a run that show where faults can strike.
 type course struct {
-	moments []sim.Moment    // in order; until the strike of a fault, the moments are the same with and without it
+	moments []sim.Moment    // in order; until a fault strikes, the moments are the same with and without it
 	settles []sim.Moment    // stored separately, because these moments become known later
 	events  []history.Event // events of the history
 	digest  sim.Digest
-	sent    []nemesis.Sent // set only if faults are named by requests
+	sent    []nemesis.Sent // set only if faults are identified by requests
 }
 
 // opening is a place in a run where a fault can start: when a client passes a point, at a message, or at any time in an
 // interval.
 type opening struct {
-	// index is the position of a moment of the target in the run's list of moments (see sim.Moment). The fault starts
-	// at or before that moment. index is len(moments) if the fault starts after all moments.
+	// index is the position of one of the target's moments in the run's list of moments (see sim.Moment). The fault
+	// starts at or before that moment. index is len(moments) if the fault starts after all moments.
 	index  int
 	target sim.ProcessID   // if the opening is a message: the sender
 	peer   sim.ProcessID   // if the opening is a message: the receiver
@@ -29,15 +29,15 @@ type opening struct {
 	answer nemesis.Message // the answer that the target has just received and has not used yet
 	point  sim.Point
 	pass   int
-	// at is the instant at which the fault starts. If the opening is an interval, at is the last instant of the
-	// interval, and since is the instant just before the interval.
+	// at is the instant at which the fault starts. If the opening is an interval, at is its last instant, and since is
+	// the instant just before it.
 	since, at sim.Time
 }
 
 // isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns how many possible starts the given instant stands for: in an interval, the number of nanoseconds from
+// stands returns how many possible starts the given instant represents: in an interval, the number of nanoseconds from
 // its beginning to that instant; otherwise 1.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
@@ -46,7 +46,7 @@ func (o *opening) stands(at sim.Time) float64 {
 	return 1
 }
 
-// trigger returns the trigger of a fault that strikes at the opening. If the opening is an interval, the fault strikes
+// trigger returns the trigger for a fault that strikes at the opening. If the opening is an interval, the fault strikes
 // at the given instant.
 func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	switch {
@@ -58,16 +58,16 @@ func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	return nemesis.Trigger{Time: at.Duration()}
 }
 
-// begin is the earliest place where the next fault of a plan may start: the start of the last fault or, for the zero
-// value, the start of the run.
+// begin is the earliest place where a plan's next fault may start: the start of the last fault or, for the zero value,
+// the start of the run.
 type begin struct {
 	index int
 	at    sim.Time
 	last  opening
 }
 
-// ofProcess returns the openings for a fault of process p: before each of its actions, after its last action, and at
-// each point that it passes. The instants in unseen, in ascending order, divide the intervals further.
+// ofProcess returns the openings for a fault that strikes process p: before each of its actions, after its last action,
+// and at each point that it passes. The instants in unseen, in ascending order, divide the intervals further.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -102,7 +102,7 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 }
 
 // ofMessages returns the openings for faults that affect messages to the given receivers, or all messages if no
-// receiver is given.
+// receivers are given.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -114,8 +114,8 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 }
 
 // ofLinks returns the openings for a fault that affects one direction of a link. There is one before each message in
-// that direction. There is also one before each message in the other direction, because the first message of a
-// connection needs both directions.
+// that direction. There is also one before each message in the other direction, because a connection's first message
+// needs both directions.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
@@ -163,8 +163,8 @@ func (c *course) earliestNext(o *opening, at sim.Time) begin {
 	return begin{i, at, *o}
 }
 
-// settled returns the instants just before writes of p become durable. Each is the last instant at which a power
-// failure would still destroy the writes.
+// settled returns the instants just before p's writes become durable. Each is the last instant at which a power failure
+// would still destroy the writes.
 func (c *course) settled(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.settles {
@@ -176,8 +176,8 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 }
 
 // noticed returns two instants for each request to server p. If p closes its connections at or before the first
-// instant, the client already knows this when it sends the request. If p closes them at the second instant, the client
-// learns of it just as it sends the request.
+// instant, the client already knows when it sends the request. If p closes them at the second instant, the client finds
+// out just as it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -190,8 +190,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns the ends of all lock validities that were reported to process p. A backward jump of p's clock extends
-// a validity only if it happens no later than the end.
+// stated returns the end times of all lock validities that were reported to process p. A backward jump of p's clock
+// extends a validity only if it happens no later than the end.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {
@@ -203,8 +203,8 @@ func (c *course) stated(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// synced returns, for each action of p, the last instant at which p can begin an fsync that ends before the action. It
-// returns nil if an fsync takes no time.
+// synced returns, for each of p's actions, the last instant at which p can begin an fsync that ends before the action.
+// It returns nil if an fsync takes no time.
 func (c *course) synced(p sim.ProcessID, fsync sim.Time) []sim.Time {
 	if fsync == 0 {
 		return nil

@@ -27,7 +27,7 @@ type LengthTally struct {
 	Whole bool        // all placements were tried
 }
 
-// KindTally counts the starts and the schedules that were tried for one kind of fault.
+// KindTally counts the starts and schedules tried for one kind of fault.
 type KindTally struct{ Starts, Schedules int }
 
 func (t *Tally) add(o *Tally) {

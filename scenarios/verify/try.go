@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// try runs and judges a plan that consists of the faults of the current branch and f. f strikes at the given instant,
-// within opening o. instants is the number of possible start times that the run represents. If it is above 0, further
-// faults may be added to the plan. try returns nil if f had nothing to strike. Otherwise it returns the course of the
-// run, which is valid until the next run. The course contains the moments of the run only if watch is set.
+// try runs and judges a plan that consists of the current branch's faults and f. f strikes at the given instant, within
+// opening o. instants is how many possible start times the run represents. If it is above 0, more faults may be added
+// to the plan. try returns nil if there was nothing for f to strike. Otherwise it returns the course of the run, which
+// is valid until the next run. The course contains the moments of the run only if watch is set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {
@@ -32,7 +32,7 @@ func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64,
 	return &c, nil
 }
 
-// run performs the run of g.plan(f).
+// run runs g.plan(f).
 func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, error) {
 	if err := g.ctx.Err(); err != nil {
 		return scenarios.Result{}, course{}, err
@@ -51,7 +51,7 @@ func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, er
 	return result, course{g.moments, g.settles, result.History.Events, result.Digest, result.Sent}, nil
 }
 
-// plan returns a plan with the faults of the current branch, and with f if f is not nil.
+// plan returns a plan with the current branch's faults, plus f if f is not nil.
 func (g *grower) plan(f *nemesis.Fault) nemesis.Plan {
 	s := g.v.Assignments[g.assignment].Scenario
 	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
@@ -85,9 +85,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether a further fault should be added to the plan of this run. This is the case if the sequence of
-// events has not occurred before (with another end time of the same fault at the same place), or if Options.AllEnds is
-// set.
+// newStory reports whether another fault should be added to this run's plan. This is the case if the sequence of events
+// has not occurred before (with another end time of the same fault at the same place), or if Options.AllEnds is set.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -100,8 +99,8 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf returns the sequence of events recorded by each process, and the order in which all processes entered and
-// left sections, as a string. It omits times and faults.
+// storyOf returns a string with the sequence of events recorded by each process, and the order in which all processes
+// entered and left sections. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process
 	lines := map[history.Process]*strings.Builder{}

@@ -56,8 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of x.kind that inQuestion selects. It returns the number of faults tried, the number
-// of those that change the run, and the faults that break a law that holds in the fault-free run.
+// breaking tries n random faults of x.kind that inQuestion selects. It returns how many faults it tried, how many of
+// them change the run, and the faults that break a law that holds in the fault-free run.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -95,7 +95,7 @@ var clocked = []string{
 		"mix: {without: [jump of servers]}\n",
 }
 
-// everyNth calls try for every nth scenario in the list clocked and the catalog, taken together.
+// everyNth calls try for every nth scenario in the combined list of clocked and the catalog.
 func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	for i := 0; i < len(clocked)+len(scenarios.Names()); i += n {
 		var s *scenarios.Scenario
@@ -112,8 +112,8 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	}
 }
 
-// TestWhatIsLeftUntriedChangesNothing tries random faults that a verification skips because they should have no effect,
-// up to 500 for each kind of fault in a scenario. None of them may change anything that a process records before the
+// TestWhatIsLeftUntriedChangesNothing checks that faults that a verification skips have no effect. It tries up to 500
+// random ones for each kind of fault in a scenario. None of them may change anything that a process records before the
 // probe (see history.Probe), or break a law that holds in the fault-free run.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := testkit.Size(10, 10, 500), testkit.Size(48, 12, 1), 0
@@ -143,9 +143,9 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 }
 
 // TestRandomPlacementsBoundTheOthers checks the bound that is reported for kinds of faults whose placements are tried
-// at random. If none of the tried placements broke a promise, the test tries 500 new ones. The number of new placements
-// that break a promise must not exceed the reported bound. A full test uses every sixteenth scenario, and with
-// FENCEPOST_UNTRIED=1 the test uses all of them.
+// at random. If none of the placements tried so far broke a promise, the test tries 500 new ones. The number of new
+// placements that break a promise must not exceed the reported bound. A full test uses every sixteenth scenario; with
+// FENCEPOST_UNTRIED=1, the test uses all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	nth := 1000

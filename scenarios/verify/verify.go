@@ -4,7 +4,7 @@
 // fault can start: a message, a point in a client's code, or an interval of time. A schedule is a plan that was run and
 // judged. It represents all placements that are known to have the same outcome.
 //
-// Goals: the report says what the result "holds" covers: which kinds of faults, which message delays, which starts and
+// Goals: the report says what a result of "holds" covers: which kinds of faults, which message delays, which starts and
 // ends, and how many placements each schedule represents. A reduction leaves out only placements that cannot have a
 // different outcome. If a reduction is not exact, the report says so. Kinds of faults that cannot be enumerated are
 // tried in random placements. A verification that ended early is undecided. The result does not depend on the number of
@@ -33,76 +33,76 @@ type Options struct {
 	Kinds  []nemesis.Kind // kinds of faults to try, out of those in ScopeOf; empty: all of them
 	Delays int            // number of delay assignments, at least 1; a scenario may allow fewer
 	Orders bool           // also try each assignment with two other orders of simultaneous arrivals
-	// for several faults: whether to combine a further fault with every end of an earlier fault, and not only with ends
-	// that lead to different sequences of events
+	// with several faults: combine the next fault with every end of an earlier fault, not only with ends that lead to
+	// different sequences of events
 	AllEnds    bool
 	KeepFaults bool   // the scenario's own faults strike in every run and are not counted
 	Seed       uint64 // seed of back-offs and owner values
 	Budget     int    // maximum number of runs; started work is still finished; 0: no limit
-	// Requests makes the verification try each single fault in one run. This is the fault-free run of the seed in the
-	// field Seed, with the delays that this seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be
-	// set.
+	// Requests makes the verification try each single fault in one run: the run with seed Seed and the delays that this
+	// seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be set.
 	Requests bool
-	// Crew tries the placements. Its Hands are workers created by NewWorker. For each number of faults, it calls its
-	// function Progress with the number of positions (jobs) that are done.
+	// Crew tries the placements. Its Hands are workers created by NewWorker. For each number of faults, its Progress
+	// function is called with the number of positions (jobs) that are done.
 	campaign.Crew `json:"-"`
 }
 
-// Scenario tries every placement of up to o.Faults faults, the placements with the fewest faults first. It stops at the
+// Scenario tries every placement of up to o.Faults faults, beginning with those that have the fewest. It stops at the
 // first placement that breaks a promised law. If some placements of a kind of fault cannot be enumerated, it then tries
-// random placements of this kind with the same number of faults. Random placements only bound the rate at which such
-// placements break a promise. For the enumerated kinds, the result "holds" makes the following claim.
+// random ones with the same number of faults. Random placements only bound how often such placements break a promise.
+// For the enumerated kinds, the result "holds" means the following.
 //
-// Claim: no placement breaks a law that the scenario promises. A placement is up to o.Faults faults, each with a start,
-// a target and an end. The claim covers the kinds of faults and the assignments of delays that the result lists. In an
-// assignment, each link has one fixed delay; back-offs are drawn from the seed.
+// Claim: no placement breaks a law that the scenario promises. A placement consists of up to o.Faults faults, each with
+// a start, a target and an end. The claim covers the kinds of faults and the delay assignments that the result lists.
+// In an assignment, each link has one fixed delay; back-offs are drawn from the seed.
 //
 // Starts: the claim covers every start. A fault can start at any instant of true time from the beginning to the end of
 // the work, at any message, and whenever the client that the fault strikes passes a named point.
 //
-// Not every start has to be tried. A process acts when it handles a message or a wake-up, or continues a task. Between
-// two actions of a process, nothing reads or changes its state. Therefore all faults that strike the process between
-// the same two actions, and end at the same absolute time, give the same run. Only two things happen at other times:
-// the records of the fault itself, and the probe (see history.Probe), which waits until everything is over. One start
-// of each such interval is tried. It is the last one, because a law that excuses the effects of a fault excuses the
-// fewest effects then. A fault without a duration (a jump, a crash without a restart) is also tried at the first
-// instant, because a law that requires a period without faults measures that period from the fault.
+// Not every start has to be tried. A process acts when it handles a message or a wake-up, or when it continues a task.
+// Between two actions of a process, nothing reads or changes its state. Therefore all faults that strike the process
+// between the same two actions, and end at the same absolute time, give the same run. Only two things happen at other
+// times: the fault itself is recorded, and the probe (see history.Probe) acts, but only after everything else is over.
+// One start in each such interval is tried: the last one, when a law that excuses the effects of a fault excuses the
+// fewest of them. A fault without a duration (a jump, a crash without a restart) is also tried at the first instant of
+// the interval, because a law that requires a period without faults measures that period from the fault.
 //
 // If the state changes between two actions, the change divides the interval. For a power failure, these changes occur
-// when writes become durable merely because time passes. For a server that closes its clients' connections, the
-// interval is divided at the last moment at which a client learns of the closing before it sends its next request. For
-// a jump of a wall clock, it is divided at the end of a validity that is measured on that clock. In one case the
-// reduction is not exact. A jump can make a server fsync, and the fsync may end before or after the server's actions
-// and crashes, but only one start of each interval is tried. If a fault strikes when another process passes a point, it
-// strikes between two actions of its target, so the starts above include it.
+// when writes become durable just because time passes. For a server that closes its clients' connections, the interval
+// is divided at the last moment when a client can learn of this before sending its next request. For a wall-clock jump,
+// it is divided at the end of a validity that is measured on that clock. The reduction is inexact in one case. A jump
+// can make a server fsync, and the fsync may end before or after the server's actions and crashes, but only one start
+// in each interval is tried. A fault that strikes when another process passes a point strikes between two actions of
+// its target, so the starts above include it.
 //
-// Ends: only some ends are tried. They are chosen from the run in which the fault never ends, at the instants at which
-// something changes there. These changes are all records of any process (a key appears or disappears, a lock is granted
-// or released, the resource accepts or refuses), the next action of each process, the expiry of each key, and the end
-// of each validity that a client was told. An end is chosen so that the target's next message, or its next action,
-// comes just before such an instant. For expiries and validities, a second end is chosen so that the message or action
-// comes just after the instant. One more end lies beyond all of these, by more than the TTL, patience, back-off and
-// hold of any client together. A crash or a cut without an end never ends.
+// Ends: only some ends are tried. They are derived from the run in which the fault never ends, and from the instants at
+// which something changes in that run: each record of a process (a key appears or disappears, a lock is granted or
+// released, the resource accepts or refuses), the next action of each process, the expiry of each key, and the end of
+// each validity that was reported to a client. For each such instant, an end is chosen so that the target's next
+// message, or its next action, comes just before it. For expiries and validities, a second end is chosen so that the
+// message or action comes just after it. One more end is later than all of these, by more than any client's TTL,
+// patience, back-off and hold together. A crash or a cut without an end never ends.
 //
-// Sizes: a jump is tried with several sizes. Before each later action, a deadline on that clock has just passed with
-// one size, and is just about to pass with another. One more size goes beyond all deadlines. The clock jumps both
-// forward and back. The deadlines of a server are the expiries of its keys. The deadlines of a client that reads its
-// wall clock are its validities, the expiries of the keys that it sets, and the end of its patience.
+// Sizes: a jump is tried with several sizes, both forward and back. For each deadline on that clock and each later
+// action, the deadline passes just before the action with one size, and just after it with another. One more size in
+// each direction goes beyond all deadlines. A server's deadlines are the expiries of its keys. The deadlines of a
+// client that reads its wall clock are its validities, the expiries of the keys that it sets, and the end of its
+// patience.
 //
-// Several faults: each fault strikes at the same time as the one before it, or later. The starts and ends of a later
-// fault are taken from the run with the earlier faults. If several ends of an earlier fault lead to the same sequence
-// of events, a further fault is added for only one of them, or for all with o.AllEnds. Two sequences are the same if
-// each process records the same events in the same order, and processes enter and leave sections in the same order.
+// Several faults: each fault strikes at the same time as the one before it, or later. A later fault's starts and ends
+// are taken from the run with the earlier faults. If several ends of an earlier fault lead to the same sequence of
+// events, the next fault is added to only one of them, or to all with o.AllEnds. Two sequences are the same if each
+// process records the same events in the same order, and processes enter and leave sections in the same order.
 //
 // With o.Requests, Scenario tries each single fault in one run of s. This is the run of o.Seed without faults, or with
-// the faults of s if they are kept. The delays are drawn from the seed. Starts are as above, with two differences. A
-// fault is named by the last message that its target sent or received, if there is one. A fault named by a point in
+// s's own faults if they are kept. The delays are drawn from the seed. Starts are as above, with two differences. A
+// fault refers to the last message that its target sent or received, if there is one. A fault that refers to a point in
 // time is not tried at the first instant. Each request and each answer is lost once. One end is tried for each class of
 // ends (see thresholds). Nothing is tried at random. Kinds that are not enumerated, two faults at once, and other seeds
 // are not tried.
 //
-// Scenario returns an error if no fault can be tried, either at all or among o.Kinds. It also returns an error if the
-// code of Fencepost or of the lock fails.
+// Scenario returns an error if no fault can be tried, either at all or among o.Kinds. It also returns an error if
+// Fencepost's or the lock's code fails.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
 	v, err := begun(s, o)
 	if err != nil {
@@ -126,8 +126,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	return v, nil
 }
 
-// begun returns a verification that has not performed any run yet. Its scope and its assignments of message delays are
-// set.
+// begun returns a verification whose scope and delay assignments are set, but that has not performed any runs yet.
 func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	if s.OfPrograms() && !o.Requests {
 		return nil, errPrograms
@@ -156,15 +155,15 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 var errNoKind = errors.New("no kind of fault can be tried: " +
 	"the scenario's mix includes no kind that the scenario promises to survive and that makes a difference")
 
-// errOneRun is returned if Options.Requests is combined with several faults, delays, orders or ends.
+// errOneRun is returned if Options.Requests is combined with more than one fault, or with Delays, Orders or AllEnds.
 var errOneRun = errors.New("with requests, single faults are tried in one run, " +
 	"with the delays and the order of that run: remove faults, delays, orders and all-ends")
 
-// errPrograms is returned if the clients are programs and the verification would consist of more than one run.
+// errPrograms is returned if the clients are programs but Options.Requests is not set.
 var errPrograms = errors.New("clients that are programs can be verified only in a single run, " +
 	"because a program may read its clock between two messages: add --requests")
 
-// These errors stop a stage, but do not mean that anything has failed.
+// Errors that stop a stage without meaning that anything has failed.
 var (
 	errFound  = errors.New("a counterexample was found")
 	errBudget = errors.New("the budget is used up")
@@ -173,8 +172,8 @@ var (
 // over reports whether the search is finished.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
-// tryAll tries all placements of n faults. It adds one fault to each of the given placements, which have one fault
-// fewer. It returns the placements to which a further fault can be added.
+// tryAll tries all placements of n faults. It adds one fault to each placement in level, which contains those of n-1
+// faults. It returns the placements to which another fault can be added.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})
@@ -235,15 +234,16 @@ type Verification struct {
 	Lengths     []LengthTally // results of all enumerated placements, indexed by the number of faults, from 0
 	Random      []Sample      // in the order of Scope.Random
 	Found       *Counterexample
-	// Missed lists the messages that the scenario's own faults refer to, but that were not sent in a run without other
-	// faults. If messages were missing under several assignments of delays, it lists those of the first.
+	// Missed lists the messages that the scenario's own faults refer to but that were not sent in a run without other
+	// faults. If messages were missing under several delay assignments, it lists those that were missing under the
+	// first.
 	Missed []nemesis.Missed
 	Lost   []Loss          // positions that should have been tried but gave no result
 	Ending campaign.Ending // why the search for a counterexample ended
 }
 
-// Counterexample is a placement that breaks a promised law. With the same delays, no placement with fewer faults of the
-// enumerated kinds breaks a promised law.
+// Counterexample is a placement that breaks a promised law. No enumerated placement with fewer faults and the same
+// delays breaks a promised law.
 type Counterexample struct {
 	Plan       nemesis.Plan
 	Assignment int  // index into Verification.Assignments
@@ -252,7 +252,7 @@ type Counterexample struct {
 	Cause      checker.Cause
 }
 
-// orEnded returns the end of a sentence that says why laws are undecided. It is not empty if the clients are programs.
+// orEnded returns the end of a sentence about why laws are undecided. It is empty unless the clients are programs.
 func orEnded(s *scenarios.Scenario) string {
 	if s.OfPrograms() {
 		return ", or a client ended before it had finished its work"
@@ -260,10 +260,10 @@ func orEnded(s *scenarios.Scenario) string {
 	return ""
 }
 
-// laws returns the outcomes of each promised law in all schedules together.
+// laws returns each promised law's outcomes over all schedules.
 func (v *Verification) laws() campaign.Laws { return v.sum().Laws }
 
-// runs returns the number of runs, including those that only served to find where faults can strike.
+// runs returns the number of runs, including those made only to find where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
 
 // byKind counts the enumerated placements by the kind of their last fault, in the order of Scope.Every.
@@ -278,7 +278,7 @@ func (v *Verification) byKind() []KindTally {
 	return sums
 }
 
-// own returns the scenario's own faults if they strike in every run, and otherwise nil.
+// own returns the scenario's own faults if they strike in every run, and nil otherwise.
 func (v *Verification) own() []nemesis.Fault {
 	if !v.Options.KeepFaults {
 		return nil
@@ -299,7 +299,7 @@ func (v *Verification) sum() *Tally {
 
 // Standing returns the overall result of the verification. It is Failed if there is a counterexample. It is Undecided
 // if the verification ended early, if results were lost, if a promised law was undecided in some schedule, or if no
-// schedule exercised a law that must be exercised. In this case open gives the reasons, one sentence each.
+// schedule exercised a law that must be exercised. open then says why, in one sentence for each reason.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
 		return document.Failed, nil

@@ -76,8 +76,8 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	}
 }
 
-// TestBrokenLocksAreRefutedByTheFewestFaults checks that the verification finds the smallest number of faults that
-// reveals each defect.
+// TestBrokenLocksAreRefutedByTheFewestFaults checks that the verification reveals each defect with as few faults as
+// possible.
 func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	const redlock = "servers: {redis: 3, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: " +
 		"{check-validity: on}\nlock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\n"
@@ -134,7 +134,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	}
 }
 
-// repeats checks that the counterexample can be reproduced from its plan and the text of its scenario alone.
+// repeats checks that the counterexample can be reproduced from just its plan and its scenario's text.
 func repeats(t *testing.T, v *Verification) {
 	t.Helper()
 	plan, err := nemesis.ParsePlan("plan.txt", []byte(v.Found.Plan.String()))
@@ -157,8 +157,8 @@ func repeats(t *testing.T, v *Verification) {
 	}
 }
 
-// TestADelayedRestartIsTriedAsSoonAsItIsAllowed verifies a lock whose servers must stay down for one TTL after a crash.
-// If a server may restart a little earlier, the verification must find a violation.
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed checks the verification of a lock whose servers must stay down for one
+// TTL after a crash. If a server may restart a little earlier, the verification must find a violation.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {
 		within string
@@ -222,7 +222,7 @@ func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatEndedEarlyIsUndecided checks that a verification that ended early is undecided if it has found nothing.
+// TestWhatEndedEarlyIsUndecided checks that a verification that ended early is undecided if it has not found anything.
 func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
@@ -358,9 +358,8 @@ work: {stagger: 0s}
 	}
 }
 
-// TestExcludedMessagesAreNotHeldUp checks that a scenario that excludes faults of some processes also excludes faults
-// that affect these processes' messages and links. The targets of such faults become known only when the fault is
-// placed.
+// TestExcludedMessagesAreNotHeldUp checks that a scenario that excludes faults on some processes also excludes faults
+// that affect these processes' messages and links. The targets of such faults are not known until the fault is placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
 	for _, k := range []nemesis.Kind{nemesis.Break, nemesis.DelayMessage, nemesis.Cut}[:testkit.Size(1, 3, 3)] {
@@ -376,9 +375,9 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused verifies a lock with a scenario that excludes jumps of servers' clocks, the only
-// jumps that affect the lock. A failover is also impossible, because there are no replicas. For each of these two kinds
-// of faults, the verification must return an error.
+// TestAKindThatIsNotTriedIsRefused checks that the verification returns an error for kinds of faults that it cannot
+// try. The scenario excludes jumps of servers' clocks, the only jumps that affect the lock. A failover is also
+// impossible, because there are no replicas.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {

@@ -1,6 +1,6 @@
 package verify
 
-// The code in this file encodes stages for workers, and the results of positions (jobs), as JSON. Decoding restores
+// The code in this file encodes stages for workers, and the results for positions (jobs), as JSON. Decoding restores
 // exactly the same values.
 
 import (
@@ -33,7 +33,7 @@ func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 	}), nil
 }
 
-// read decodes a stage of the verification.
+// read decodes one of the verification's stages.
 func (v *Verification) read(name string, spec func(any) error) (*stage, error) {
 	st := new(stage)
 	if err := spec(st); err != nil {
@@ -47,7 +47,7 @@ func (v *Verification) read(name string, spec func(any) error) (*stage, error) {
 	return st, nil
 }
 
-// fits reports whether g can be a result of v, that is, whether its laws and assignments of delays are those of v.
+// fits reports whether g can be one of v's results, that is, whether it has the same laws and delay assignments as v.
 func (v *Verification) fits(_ int, g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&
@@ -55,7 +55,7 @@ func (v *Verification) fits(_ int, g *growth) bool {
 		!slices.ContainsFunc(g.next, func(b branch) bool { return !v.has(b.assignment) })
 }
 
-// has reports whether v has an assignment of delays with the given number.
+// has reports whether v has a delay assignment with the given number.
 func (v *Verification) has(assignment int) bool {
 	return assignment >= 0 && assignment < len(v.Assignments)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// strangers returns workers that get only the text of the verification's scenario and its options.
+// strangers returns workers that are given only the text of the verification's scenario and its options.
 func strangers(t *testing.T, s *scenarios.Scenario, o Options) *campaigntest.Strangers {
 	t.Helper()
 	sent, err := json.Marshal(o)
@@ -61,8 +61,8 @@ func documentOf(t *testing.T, v *Verification) (all []byte) {
 	return append(all, verifyText(t, r, 100)...)
 }
 
-// TestAVerificationThatWasDividedEqualsTheWhole checks that a verification that is divided among workers has the same
-// fields and the same report as an undivided one.
+// TestAVerificationThatWasDividedEqualsTheWhole checks that a verification divided among workers has the same fields
+// and report as an undivided one.
 func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	type divided struct {
 		name, text string
@@ -122,7 +122,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsTriedCanBeWrittenDown checks that the text of each tried fault parses back to exactly that fault.
+// TestWhatIsTriedCanBeWrittenDown checks that the text of each fault that is tried parses back to exactly that fault.
 func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	shares := testkit.Size(1024, 256, 64)
 	tried := map[nemesis.Kind]bool{}
@@ -146,9 +146,9 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown checks that the placements of one fault in a scenario are the same after encoding and decoding. For each
-// kind of fault, it divides the starts into the given number of shares and checks the middle one. For jumps it checks
-// all starts.
+// writtenDown checks that a scenario's single-fault placements do not change when they are encoded and decoded. It
+// divides the starts of each kind of fault into the given number of shares, and checks the middle one. For jumps it
+// checks all starts.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {
@@ -181,8 +181,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid checks that positions (jobs) whose results are lost are reported and make the verification
-// undecided. If another position gives a counterexample, the counterexample must still count.
+// TestWhatIsLostIsSaid checks that positions (jobs) with lost results are reported and make the verification undecided.
+// If another position yields a counterexample, it must still count.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -221,8 +221,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesItUndecided checks what happens if the worker processes are interrupted: the
-// verification is undecided, but the results count up to the first one that is missing.
+// TestAnInterruptionOfOthersLeavesItUndecided checks that the verification is undecided if the worker processes are
+// interrupted. The results before the first missing one must still count.
 func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -315,7 +315,7 @@ func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	}
 }
 
-// nothing is a campaign.Hands that returns without results and without an error.
+// nothing is a campaign.Hands that returns neither results nor an error.
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }

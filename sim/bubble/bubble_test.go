@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// newWorld returns a world with one Redis server and delays of a millisecond.
+// newWorld returns a world with one Redis server and one-millisecond delays.
 func newWorld(d *Driver, stacks *sim.Stacks, seed uint64) *sim.World {
 	w := sim.New(seed, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}, Stacks: stacks,
 		Wall: d.Wall()})

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// errOver is the error that all reads, writes and dials of a guest return after the end of the run.
+// errOver is the error returned by all of a guest's reads, writes and dials after the end of the run.
 var errOver = fmt.Errorf("bubble: the run is over: %w", syscall.ECONNRESET)
 
 // Conn is a guest's end of a simulated connection. It implements [net.Conn].
@@ -41,7 +41,7 @@ type Conn struct {
 	armed    time.Time // when the world will next check the deadline; zero if it will not
 }
 
-// Addr returns the address of a server.
+// Addr returns a server's address.
 func (r *run) Addr(server sim.ProcessID) string { return r.addr(server).String() }
 
 // Addrs returns the addresses of all servers.
@@ -56,7 +56,7 @@ func (r *run) addr(server sim.ProcessID) *net.TCPAddr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(1+slices.Index(r.servers, server))).To4(), Port: r.front.Port()}
 }
 
-// Host returns the IP address of the server with the given name. It returns nil if no server has that name.
+// Host returns the IP address of the server with the given name, or nil if there is no such server.
 func (r *run) Host(name string) net.IP {
 	if server := sim.ProcessID(name); slices.Contains(r.servers, server) {
 		return r.addr(server).IP
@@ -64,7 +64,7 @@ func (r *run) Host(name string) net.IP {
 	return nil
 }
 
-// AddressError is the error of a dial to an address that does not belong to any server of the world.
+// AddressError is the error from dialing an address that does not belong to any of the world's servers.
 type AddressError struct {
 	Client  sim.ProcessID
 	Address string
@@ -77,8 +77,8 @@ func (e *AddressError) Error() string {
 		e.Client, e.Address, strings.Join(e.Servers, ", "))
 }
 
-// DialContext opens a connection to a server of the world. The address contains the server's IP address, or its name as
-// Sentinel reports it. For any other address, DialContext returns an *AddressError, and the run fails.
+// DialContext opens a connection to one of the world's servers. The address contains the server's IP address, or its
+// name as reported by Sentinel. For any other address, DialContext returns an *AddressError, and the run fails.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
@@ -150,7 +150,7 @@ func (c *Conn) list() {
 }
 
 // collect passes the guest's output to the world. If the guest has closed the connection, collect then closes it in the
-// world.
+// world as well.
 func (c *Conn) collect() {
 	c.listed = false
 	if c.pipe == nil { // the guest gave up before the driver had handled the dial
@@ -197,8 +197,8 @@ func (c *Conn) send() error {
 	return c.wire.Written(line{c}, c.out[begin:])
 }
 
-// unarmed reports whether the world must schedule a check of the connection's deadline, because it has scheduled none,
-// or only a later one.
+// unarmed reports whether the world must schedule a check of the connection's deadline, because it has not scheduled
+// one yet, or only a later one.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
@@ -207,8 +207,8 @@ func (g *Guest) forget(c *Conn) {
 	g.conns = slices.DeleteFunc(g.conns, func(o *Conn) bool { return o == c })
 }
 
-// arm makes the world check the deadline when it is due. If the guest is paused at that time, the check waits until the
-// pause ends.
+// arm makes the world check the deadline when it is due. If the guest is paused then, the check waits until the pause
+// ends.
 func (c *Conn) arm() {
 	at, r := c.deadline, c.guest.run
 	c.armed = at
@@ -261,7 +261,7 @@ func (c *Conn) end(err error) {
 
 // The methods below implement sim.Endpoint. The driver calls them.
 
-// Opened tells the guest the result of its dial.
+// Opened tells the guest whether its dial succeeded.
 func (c *Conn) Opened(s sim.Status) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -294,7 +294,7 @@ func (c *Conn) Ended(s sim.Status) {
 	c.end(io.EOF)
 }
 
-// line is the view that a connection's Wire has of it. The run's mu must be held when its methods are called.
+// line is a connection as its Wire sees it. The run's mu must be held when its methods are called.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time { return l.guest.world.Now() }
@@ -317,7 +317,7 @@ func (l line) HangUp() {
 // The methods below implement net.Conn.
 
 // Read blocks until data has arrived, the connection has ended, or the deadline has passed. After the deadline, it
-// returns no more data. Connections of package net behave in the same way.
+// returns no more data, just like package net's connections.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -392,7 +392,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the deadline for reads. Writes do not block and need no deadline.
+// SetDeadline sets the deadline for reads. Writes do not block, so they do not need one.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // SetReadDeadline sets the deadline for reads, including a read that is already blocked.

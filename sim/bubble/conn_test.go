@@ -64,7 +64,7 @@ func kind(err error) string {
 	return err.Error()
 }
 
-// attempt runs guest code under the plan's faults, and returns the lines that the guest has logged. Times are in ms.
+// attempt runs guest code under the plan's faults, and returns the lines logged by the guest. Times are in ms.
 func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	return attemptOf(t, 1, plan, guest)
@@ -395,8 +395,8 @@ func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	}
 }
 
-// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork checks that the network keeps running while a goroutine that
-// waits for it holds a mutex for which other goroutines wait.
+// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork checks that the network keeps running while a goroutine that is
+// waiting for it holds a mutex that other goroutines are waiting for.
 func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	if !countMutexes() {
 		t.Fatal("the table of this version of Go is not known: see mutex.go")

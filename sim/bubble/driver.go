@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Driver runs worlds one after another. It executes the events of each world and keeps the world in step with its
-// guests. It must be created and used in the goroutine in which the bubble starts.
+// Driver runs worlds one after another. It executes each world's events and keeps the world in step with its guests. It
+// must be created and used on the bubble's first goroutine.
 type Driver struct {
 	*run
 	timer *time.Timer
@@ -24,7 +24,7 @@ type Driver struct {
 	workers []*worker // idle workers
 }
 
-// run is the state that the guests of one run share. Code that is still running after the end of its run continues to
+// run is the state shared by the guests in one run. Code that is still running after the end of its run continues to
 // use the old run's state, and so cannot affect a later run.
 type run struct {
 	d       *Driver
@@ -33,7 +33,7 @@ type run struct {
 	servers []sim.ProcessID
 	front   sim.Front
 	callers sim.Callers
-	// true if the world may have woken a guest, so that the driver must wait until all guests are blocked again
+	// set if the world may have woken a guest, so the driver must wait until all guests are blocked again
 	touched bool
 	wake    chan struct{} // has one element if a guest has done something
 
@@ -44,8 +44,8 @@ type run struct {
 	err     error // the first failure of a guest's own code
 }
 
-// MutexesPass lets time advance even while goroutines wait for a mutex, in all bubbles of the process. It reports
-// whether this is possible. During the first call, no goroutine of a bubble may be waiting for a mutex.
+// MutexesPass lets time advance while goroutines are waiting for a mutex, in all of the process's bubbles. It reports
+// whether this is possible. During the first call, no goroutine in a bubble may be waiting for a mutex.
 func MutexesPass() bool { return countMutexes() }
 
 // NewDriver returns a driver. It advances the bubble's clock, which starts in the year 2000, to the default start time
@@ -58,16 +58,16 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall returns the bubble's current time, which the wall clocks of the next world must show when it starts. It first
-// advances the bubble's clock to a whole second. A guest that rounds times to milliseconds then rounds them in the same
-// way in all runs with the same seed.
+// Wall returns the time that the next world's wall clocks must show when it starts. This is the bubble's current time,
+// after Wall has advanced it to a whole second. A guest that rounds times to milliseconds then rounds them the same way
+// in all runs with the same seed.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
 	return time.Now().UnixNano()
 }
 
-// Begin starts a run. No event of the world may have happened yet, and the world's wall clocks must show the time that
+// Begin starts a run. No events in the world may have happened yet, and the world's wall clocks must show the time that
 // Wall returned. servers lists the servers that guests can dial, and front implements their wire protocol.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	d.mu.Lock()
@@ -84,7 +84,7 @@ func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 
 // Run is like World.Run, but keeps the world in step with the guests. It also ends when the clock reaches the limit.
-// After it returns, neither the world nor a guest does anything.
+// Once it has returned, neither the world nor any guest is active.
 func (r *run) Run(limit sim.Time, done func() bool) (limited bool) {
 	r.touched = true
 	for {
@@ -127,7 +127,7 @@ type Refused struct {
 	Request        string
 }
 
-// Refused returns the requests of the current run that were refused because they are not simulated.
+// Refused returns the current run's requests that were refused because they are not simulated.
 func (r *run) Refused() []Refused {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +144,7 @@ func (d *Driver) Fail(err error) {
 	r.fail(err)
 }
 
-// fail records a failure of a guest's own code, if it is the first one of the run. The failure ends the run. mu must be
+// fail records a failure in a guest's own code, if it is the run's first one. The failure ends the run. mu must be
 // held.
 func (r *run) fail(err error) {
 	if r.err == nil {
@@ -153,7 +153,7 @@ func (r *run) fail(err error) {
 	r.rouse()
 }
 
-// rouse wakes the driver, so that it handles what the guests have done.
+// rouse wakes the driver so that it handles what the guests have done.
 func (r *run) rouse() {
 	select {
 	case r.wake <- struct{}{}:
@@ -198,12 +198,12 @@ func (g *Guest) note() {
 	}
 }
 
-// patience is how long the guests may take, on the bubble's clock, to finish after the end of a run.
+// patience is how long, on the bubble's clock, the guests may take to finish after the end of a run.
 const patience = 10 * time.Minute
 
 // End ends the run for the guests. It cancels their contexts, breaks their connections, and makes further dials fail.
 // It waits, on the bubble's clock, until their calls have returned, and then until the functions passed to AtEnd have
-// returned. It returns the first failure of the guests' own code.
+// returned. It returns the first failure in the guests' own code.
 func (r *run) End() error {
 	r.mu.Lock()
 	r.over = true
@@ -226,7 +226,7 @@ func (r *run) End() error {
 	return r.settle()
 }
 
-// settle waits until no call is running, even after a failure, but no longer than patience.
+// settle waits until no call is running, but no longer than patience. It waits even after a failure.
 func (r *run) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
@@ -242,7 +242,7 @@ func (r *run) settle() error {
 	}
 }
 
-// calls returns descriptions of the guests' calls that have not returned.
+// calls describes the guests' calls that have not returned.
 func (r *run) calls() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,15 +257,15 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Close ends the driver's goroutines, so that the bubble can end. If guests have left code running, Close first gives
-// it time to finish: it waits, on the bubble's clock, for as long as libraries may keep dialing.
+// Close ends the driver's goroutines so that the bubble can end. If guests have left code running, Close first gives it
+// time to finish: it waits, on the bubble's clock, for as long as libraries may keep dialing.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
 	d.Dismiss()
 }
 
-// Dismiss ends the goroutines of a driver that is no longer used. It does not wait for them to end.
+// Dismiss ends the goroutines of a driver that is no longer in use, without waiting for them to end.
 func (d *Driver) Dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -276,7 +276,7 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// worker is a goroutine that runs one function after another, so that its stack, once it has grown, is reused.
+// worker is a goroutine that runs one function after another, so that its grown stack is reused.
 type worker struct{ jobs chan func() }
 
 // work runs f on a worker.
@@ -312,7 +312,7 @@ func (d *Driver) employ(w *worker, f func()) {
 	whole = true
 }
 
-// StuckError reports that calls of guests did not return after the end of the run.
+// StuckError reports that guests' calls did not return after the end of the run.
 type StuckError struct {
 	Calls    []string // such as "Lock of client-1"
 	Patience time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest is a client process that runs code that was not written for the simulator.
+// Guest is a client process that runs code not written for the simulator.
 type Guest struct {
 	*run
 	name   sim.ProcessID
@@ -20,7 +20,7 @@ type Guest struct {
 	caller sim.Caller
 	labels map[unsafe.Pointer]*labeled // the calls of the guest's tasks; nil: it has one task
 
-	// The fields below are protected by the run's mu.
+	// The run's mu protects the fields below.
 	stopped bool       // the client is paused or has crashed
 	goes    *sync.Cond // signaled when stopped becomes false or the run ends
 	dirty   bool       // one of the fields below has something to collect
@@ -34,7 +34,7 @@ type Guest struct {
 	serial  int
 }
 
-// Guest returns the guest that belongs to a client process of the world.
+// Guest returns the guest that belongs to one of the world's client processes.
 func (r *run) Guest(client sim.ProcessID) *Guest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 // Context returns a context that is canceled at the end of the run.
 func (g *Guest) Context() context.Context { return g.ctx }
 
-// stop stops a client's guest, or lets it continue. The goroutines of a stopped guest block at their next action on a
+// stop stops a client's guest, or lets it continue. A stopped guest's goroutines block at their next action on a
 // connection.
 func (r *run) stop(client sim.ProcessID, stopped bool) {
 	r.mu.Lock()
@@ -68,7 +68,7 @@ func (r *run) stop(client sim.ProcessID, stopped bool) {
 	}
 }
 
-// proceed blocks while the guest is stopped, but not after the end of the run. mu must be held.
+// proceed blocks while the guest is stopped and the run is not over. mu must be held.
 func (g *Guest) proceed() {
 	for g.stopped && !g.over {
 		g.goes.Wait()
@@ -105,7 +105,7 @@ func (g *Guest) collect() {
 	g.changed = g.changed[:0]
 }
 
-// breakAll breaks all connections of a guest after the end of its run.
+// breakAll breaks all of a guest's connections after the end of its run.
 func (g *Guest) breakAll() {
 	for _, c := range slices.Concat(g.dials, g.conns) {
 		c.end(errOver)
@@ -113,12 +113,12 @@ func (g *Guest) breakAll() {
 	g.dials, g.conns, g.changed = nil, nil, nil
 }
 
-// Begin begins an attempt: from now on, the client's requests belong to it.
+// Begin begins an attempt, to which the client's requests belong from now on.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try is called when the guest stops requesting the lock. A client may try several times, and each time ask several
-// servers. Try returns the time at which the client's last try began, and the servers that granted the lock in that
-// try. If no request acquired the lock, it returns the time at which the attempt began.
+// Try is called when the guest stops requesting the lock. A client may try several times, and ask several servers each
+// time. Try returns the time at which the client's last try began, and the servers that granted the lock in it. If no
+// request acquired the lock, it returns the time at which the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }
@@ -126,8 +126,8 @@ func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 // Mark converts an instant to a Mark for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
-// Raise raises a signal of the world on behalf of the guest's code. It returns the time of the call. If the client is
-// paused, tasks see the signal only later. After the end of the run, Raise returns history.Never.
+// Raise raises one of the world's signals on behalf of the guest's code, and returns the time of the call. If the
+// client is paused, tasks do not see the signal until later. After the end of the run, Raise returns history.Never.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,7 +139,7 @@ func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	return g.now()
 }
 
-// call is a function that runs on a goroutine of its own while a task waits for it.
+// call is a function that runs on its own goroutine while a task waits for it.
 type call struct {
 	serial   int
 	what     string
@@ -154,17 +154,16 @@ type ending struct {
 	f    func()
 }
 
-// AtEnd makes f run on a goroutine after the end of the run, once all calls have returned. It does so even if the
-// client has crashed.
+// AtEnd makes f run on a goroutine after the end of the run, once all calls have returned. f runs even if the client
+// has crashed.
 func (g *Guest) AtEnd(what string, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.atEnd = append(g.atEnd, ending{what, f})
 }
 
-// Call runs f on a goroutine and parks the task of env until f has returned. It returns the time at which f returned.
-// If the client is paused at that time, the task continues later. The argument what describes the call. It appears in
-// the error message if f never returns.
+// Call runs f on a goroutine and parks env's task until f has returned. It returns the time at which f returned. If the
+// client is paused then, the task continues later. If f never returns, the error message describes the call as what.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)
@@ -193,7 +192,7 @@ func (g *Guest) Dialed() int {
 	return g.dialled
 }
 
-// start runs f on a worker, as a new call of the guest. mu must be held.
+// start runs f on a worker, as one of the guest's calls. mu must be held.
 func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}

@@ -33,7 +33,7 @@ func (l *leftover) keep(err error) {
 	l.wrong = append(l.wrong, err)
 }
 
-// loop calls the given function every few milliseconds until the loop is stopped. After the end of the run, each call
+// loop calls the given function every few milliseconds until the loop is stopped. Once the run has ended, each call
 // must return errOver.
 func (l *leftover) loop(act func() error) {
 	go func() {
@@ -54,8 +54,9 @@ func (l *leftover) loop(act func() error) {
 	}()
 }
 
-// TestWhatARunLeavesBehindReachesNoOther checks that goroutines of earlier runs, which continue to use their
-// connections, dials and addresses, do not change later runs. With -race, the test also shows that runs share no data.
+// TestWhatARunLeavesBehindReachesNoOther checks that goroutines from earlier runs, which continue to use their
+// connections, dials and addresses, do not change later runs. With -race, the test also shows that runs do not share
+// any data.
 func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
 	for name, haunted := range map[string]bool{"alone": false, "with what others left": true} {
 		t.Run(name, func(t *testing.T) {

@@ -7,18 +7,18 @@ import (
 	"unsafe" // also needed for go:linkname
 )
 
-// The clock of a bubble advances when all its goroutines are durably blocked. To Go's runtime, a goroutine that waits
-// for a mutex is not durably blocked, because a goroutine outside the bubble may hold the mutex. Suppose that a client
-// library holds a mutex while it waits for the network, and another of its goroutines waits for the mutex. Then the
-// clock stops, and the simulated network stops with it.
+// A bubble's clock advances when all its goroutines are durably blocked. To Go's runtime, a goroutine that is waiting
+// for a mutex is not durably blocked, because a goroutine outside the bubble may be holding the mutex. Suppose that a
+// client library holds a mutex while it is waiting for the network, and another of its goroutines is waiting for the
+// mutex. Then the clock stops, and the simulated network stops with it.
 //
 // Go's runtime has a table of the wait reasons that count as durably blocked, isIdleInSynctest, but no way to change
-// it. So this file changes three entries of the table in memory. Only processes that perform runs do so, and only
-// before the first run starts a goroutine. The file changes the table only if its whole content, as in Go 1.26 and
-// 1.27, is found in exactly one place. Otherwise, a wait for a mutex stops the clock, and package remote reports this.
+// it. So this file changes three of its entries in memory. Only processes that perform runs do so, and only before the
+// first run starts a goroutine. The file changes the table only if the table's whole content, as in Go 1.26 and 1.27,
+// is found in exactly one place. Otherwise, a wait for a mutex stops the clock, and package remote reports this.
 
-// waitReasons is the number of reasons for which a goroutine can wait. The runtime considers a bubble idle if the wait
-// reason of each goroutine is listed in idle. This file adds the reasons in mutexWaits. See waitReason and
+// waitReasons is the number of reasons why a goroutine can be waiting. The runtime considers a bubble idle if every
+// goroutine's wait reason is listed in idle. This file adds the reasons in mutexWaits. See waitReason and
 // isIdleInSynctest in runtime2.go.
 const waitReasons = 47
 
@@ -27,8 +27,8 @@ var (
 	mutexWaits = []int{22, 23, 24} // Mutex.Lock, RWMutex.RLock, RWMutex.Lock
 )
 
-// countMutexes lets time advance in all bubbles of the process even while goroutines wait for a mutex. It reports
-// whether this is possible.
+// countMutexes lets time advance in all of the process's bubbles even while goroutines are waiting for a mutex. It
+// reports whether this is possible.
 var countMutexes = sync.OnceValue(func() bool {
 	table := idleTable()
 	for _, reason := range mutexWaits {
@@ -71,7 +71,7 @@ func idleTable() (table []bool) {
 }
 
 // inside is a variable that the linker puts into the same section as the runtime's table of wait reasons. idleTable
-// uses its address to verify the bounds of the section.
+// uses its address to verify the section's bounds.
 var inside = [4]byte{1, 2, 3, 4}
 
 // lastmoduledatap is the runtime's description of the program's sections.

@@ -2,6 +2,6 @@
 
 package bubble
 
-// countMutexes does nothing and returns false, because the runtime's table is not known for this version of Go (see
-// mutex.go).
+// countMutexes does nothing and returns false, because the layout of the runtime's table is not known for this version
+// of Go (see mutex.go).
 func countMutexes() bool { return false }

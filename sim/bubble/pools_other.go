@@ -4,7 +4,7 @@ package bubble
 
 import "runtime"
 
-// EmptyPools empties every sync.Pool of the process.
+// EmptyPools empties every sync.Pool in the process.
 func EmptyPools() {
 	runtime.GC()
 	runtime.GC()

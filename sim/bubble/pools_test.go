@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPoolsAreEmptied checks that EmptyPools leaves no value in any pool, not even values that were put there before
-// the last garbage collection.
+// TestPoolsAreEmptied checks that EmptyPools does not leave any value in any pool, not even values that were put there
+// before the last garbage collection.
 func TestPoolsAreEmptied(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if forgetUnused() == nil {

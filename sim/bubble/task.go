@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// A Task is one of several concurrent activities of a guest, which share the guest's memory and connections. If a call
+// A Task is one of several concurrent activities in a guest, which share the guest's memory and connections. If a call
 // is made through a Task, everything that the call writes to a connection belongs to the task's attempt. This includes
 // what is written by goroutines that the call has started, except those started inside [ForAllTasks].
 //
 // Calls are told apart by profiler labels, which a goroutine inherits from the goroutine that started it. Code that
-// sets profiler labels itself belongs to no task until it resets them.
+// sets profiler labels itself does not belong to any task until it resets them.
 type Task struct {
 	*Guest
 	number int
 }
 
-// Task returns a task of the guest; tasks are numbered from 1. The guest's Front must be able to tell tasks apart
+// Task returns one of the guest's tasks; tasks are numbered from 1. The guest's Front must be able to tell tasks apart
 // ([sim.Tasks]), and the guest's own Begin and Try must not be used.
 func (g *Guest) Task(number int) *Task {
 	g.mu.Lock()
@@ -31,19 +31,19 @@ func (g *Guest) Task(number int) *Task {
 	return &Task{g, number}
 }
 
-// Begin begins an attempt of the task.
+// Begin begins one of the task's attempts.
 func (t *Task) Begin(a history.Attempt) {
 	t.caller.(sim.Tasks).Turn(t.number, true)
 	t.Guest.Begin(a)
 }
 
-// Try is like Guest.Try, for the requests of the task.
+// Try is like Guest.Try, for the task's requests.
 func (t *Task) Try() (since sim.Time, granted []sim.ProcessID) {
 	t.caller.(sim.Tasks).Turn(t.number, true)
 	return t.Guest.Try()
 }
 
-// Call is like Guest.Call, for a call of the task.
+// Call is like Guest.Call, for one of the task's calls.
 func (t *Task) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	return t.Guest.Call(env, what, func(ctx context.Context) {
 		ctx = pprof.WithLabels(ctx, pprof.Labels("task", what))
@@ -62,21 +62,21 @@ func (t *Task) Call(env sim.Env, what string, f func(context.Context)) (returned
 	})
 }
 
-// ForAllTasks runs f inside a call whose context is ctx. Goroutines that f starts do not belong to any task of the
-// guest.
+// ForAllTasks runs f inside a call with the context ctx. Goroutines that f starts do not belong to any of the guest's
+// tasks.
 func ForAllTasks(ctx context.Context, f func()) {
 	defer pprof.SetGoroutineLabels(ctx)
 	pprof.SetGoroutineLabels(context.Background())
 	f()
 }
 
-// labeled describes the goroutines that carry the profiler labels of a call.
+// labeled describes the goroutines that carry a call's profiler labels.
 type labeled struct {
 	task    int
 	calling bool // the call has not returned
 }
 
-// turn identifies the task that wrote the bytes of a connection up to the offset end.
+// turn identifies the task that wrote a connection's bytes up to the offset end.
 type turn struct {
 	end, task int
 	calling   bool

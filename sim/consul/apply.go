@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// op is the operation that a request asks for. The value is the name of the operation.
+// op is the name of the operation that a request asks for.
 type op string
 
 const (
@@ -27,7 +27,7 @@ const (
 	opExpire op = "expire" // proposed by the leader: a session has reached its TTL
 )
 
-// change says why a key changes and who has caused the change.
+// change says why a key changes and who caused the change.
 type change struct {
 	entry *raft.Entry // the log entry; nil if no member keeps the key
 	why   history.Why
@@ -35,14 +35,13 @@ type change struct {
 	of    *session // the session whose end releases the key, if any
 }
 
-// The possible first bytes of a reply of Apply. They show whether a body or an error follows.
+// First bytes of Apply's replies. They show whether a body or an error follows.
 const (
 	done   = '+'
 	failed = '-'
 )
 
-// Apply executes an entry of the log. The entry's value is a call by a client, or a call that the leader itself has
-// proposed.
+// Apply executes a log entry. The entry's value is a client's call, or a call proposed by the leader itself.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c, before := e.Value.(*call), max(s.store.kvIndex, s.store.sessionIndex)
 	body, err := s.apply(m, e, c)
@@ -94,8 +93,8 @@ func (s *server) apply(m *raft.Member, e *raft.Entry, c *call) (body string, err
 	return encode(ok), nil
 }
 
-// write sets the value of a key, even if the request does not come from the session that holds the key. The key stays
-// locked by its session, but its LockIndex is reset to 0 (kvsSetTxn).
+// write sets a key's value, even if the request does not come from the session that holds the key. The key stays locked
+// by its session, but its LockIndex is reset to 0 (kvsSetTxn).
 func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	n := entry{Key: c.key, Flags: c.flags, Value: c.value}
 	if old != nil {
@@ -104,7 +103,7 @@ func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	s.store.put(e.Index, n)
 }
 
-// idLength is the length of a session's ID in bytes.
+// idLength is the length of a session ID in bytes.
 const idLength = 36
 
 // acquire locks a key for a session (kvsLockTxn).
@@ -135,7 +134,7 @@ func (s *server) acquire(m *raft.Member, e *raft.Entry, c *call) (body string, e
 	return "true", nil
 }
 
-// remove deletes a key, if it exists.
+// remove deletes a key if it exists.
 func (s *server) remove(m *raft.Member, k *entry, why change) {
 	if k == nil {
 		return
@@ -185,12 +184,12 @@ func (s *server) end(m *raft.Member, id string, why change) {
 // maxLockDelay is the maximum lock delay (structs.MaxLockDelay).
 const maxLockDelay = time.Minute
 
-// TTLMultiplier is the number of TTLs for which a session lasts if it is not renewed (structs.SessionTTLMultiplier).
+// TTLMultiplier is how many TTLs a session lasts if it is not renewed (structs.SessionTTLMultiplier).
 const TTLMultiplier = 2
 
 const forever = time.Duration(1<<63 - 1)
 
-// renew restarts the TTL of a session. Only the leader does this; other members do not know when a session ends.
+// renew restarts a session's TTL. Only the leader does this; other members do not know when a session ends.
 func (s *server) renew(m *raft.Member, x *session) {
 	x.expiry, x.timer = forever, 0
 	if m.Leading() && x.ttl > 0 {
@@ -199,8 +198,7 @@ func (s *server) renew(m *raft.Member, x *session) {
 	}
 }
 
-// expire proposes to end the sessions that the given function selects. On members other than the leader, it has no
-// effect.
+// expire proposes to end the sessions selected by which. It has no effect unless this member is the leader.
 func (s *server) expire(m *raft.Member, which func(*session) bool) {
 	for _, x := range s.store.ordered() {
 		if which(x) {

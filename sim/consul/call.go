@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// call is a decoded request that a member has received. It is never changed after decoding.
+// call is a decoded request that a member has received. It never changes after decoding.
 type call struct {
 	op      op
 	key     string
@@ -29,7 +29,7 @@ type call struct {
 	wait  time.Duration
 }
 
-// mode is the consistency mode of a read.
+// mode is a read's consistency mode.
 type mode uint8
 
 const (
@@ -78,7 +78,7 @@ var options = map[string][]string{
 	"session": {"dc", "index", "wait", "stale", "consistent", "leader", "pretty"},
 }
 
-// readCall decodes a request. If the request is refused, it returns the reply to send instead.
+// readCall decodes a request. If the request must be refused, readCall returns the reply to send instead.
 func readCall(r *http1.Request) (*call, *reply) {
 	u, err := url.ParseRequestURI(r.URI)
 	if err != nil {
@@ -104,7 +104,7 @@ func readCall(r *http1.Request) (*call, *reply) {
 	return c, c.readSession(r, parts[1])
 }
 
-// readQuery decodes the options of a read.
+// readQuery decodes a read's options.
 func (c *call) readQuery(query url.Values) *reply {
 	var err error
 	if wait := query.Get("wait"); wait != "" {
@@ -132,7 +132,7 @@ func (c *call) readQuery(query url.Values) *reply {
 // maxValue is the maximum length in bytes of a key's value (limits.kv_max_value_size).
 const maxValue = 512 << 10
 
-// readKV decodes a request about a key.
+// readKV decodes a key request.
 func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 	if c.key == "" {
 		return fail(400, "Missing key name")
@@ -184,7 +184,7 @@ func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 	return refused
 }
 
-// sessionOps lists the requests about sessions, with their HTTP methods.
+// sessionOps lists the session requests, with their HTTP methods.
 var sessionOps = map[string]struct {
 	op     op
 	method string
@@ -193,7 +193,7 @@ var sessionOps = map[string]struct {
 	"info": {opSessionInfo, "GET"},
 }
 
-// readSession decodes a request about a session. path is the rest of the request's path.
+// readSession decodes a session request. path is the rest of the request's path.
 func (c *call) readSession(r *http1.Request, path string) *reply {
 	what, id, _ := strings.Cut(path, "/")
 	o, known := sessionOps[what]
@@ -212,19 +212,19 @@ func (c *call) readSession(r *http1.Request, path string) *reply {
 	return nil
 }
 
-// Defaults and limits of sessions.
+// Session defaults and limits.
 const (
 	DefaultLockDelay = 15 * time.Second
-	// MinTTL and MaxTTL are the smallest and the largest TTL that a server accepts by default (session_ttl_min).
+	// MinTTL and MaxTTL are the smallest and largest TTLs that a server accepts by default (session_ttl_min).
 	MinTTL = 10 * time.Second
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// inSeconds is the limit below which a lock delay is in seconds rather than nanoseconds (lockDelayMinThreshold).
+	// inSeconds is the limit below which a lock delay is in seconds instead of nanoseconds (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 
-// read decodes the body of a request that creates a session, and stores the result in x.
+// read decodes the body of a request to create a session, and stores the result in x.
 func (x *session) read(body string) *reply {
 	in := struct {
 		Name, Node, Behavior, TTL string
@@ -263,8 +263,7 @@ func (x *session) read(body string) *reply {
 	return x.check()
 }
 
-// check returns the error reply with which the leader would refuse to create the session, or nil if the session is
-// valid.
+// check returns the leader's error reply if it would refuse to create the session, or nil if the session is valid.
 func (x *session) check() *reply {
 	switch x.Behavior {
 	case "":

@@ -11,13 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// Front returns the front end of the HTTP API, for clients that run outside the simulated world.
+// Front returns the front end to the HTTP API, for clients that run outside the simulated world.
 func Front() sim.Front {
 	tooLong := fail(413, "Request body too large")
 	return http1.Front{At: 8500, Longest: maxValue + 1<<20, TooLong: string(tooLong.bytes())}
 }
 
-// SessionOptions are the options of a new session. The server chooses the values of empty fields.
+// SessionOptions are the options for a new session. The server chooses the values of empty fields.
 type SessionOptions struct {
 	Name      string `json:",omitempty"`
 	TTL       string `json:",omitempty"` // such as "15s"
@@ -28,7 +28,7 @@ type SessionOptions struct {
 // CreateSession returns the request that creates a session.
 func CreateSession(o SessionOptions) http1.Request { return put("/v1/session/create", encode(o)) }
 
-// RenewSession returns the request that restarts the TTL of a session.
+// RenewSession returns the request that restarts a session's TTL.
 func RenewSession(id string) http1.Request { return put("/v1/session/renew/"+id, "") }
 
 // DestroySession returns the request that ends a session.
@@ -47,12 +47,12 @@ func ReleaseKey(key, session, value string) http1.Request {
 	return put(path(key)+"?"+lockFlag+"&release="+session, value)
 }
 
-// DeleteKey returns the request that deletes a key, regardless of which session holds the key.
+// DeleteKey returns the request that deletes a key, no matter which session holds it.
 func DeleteKey(key string) http1.Request { return http1.Request{Method: "DELETE", URI: path(key)} }
 
-// GetKey returns the request that reads a key. If consistent is true, the read uses Consul's consistency mode of the
-// same name. If index is not 0, the server replies once the key's index exceeds it, or once wait has passed. If wait is
-// 0, the server uses its default.
+// GetKey returns the request that reads a key. If consistent is true, the read uses Consul's "consistent" mode. If
+// index is not 0, the server replies once the key's index exceeds it, or once wait has passed. If wait is 0, the server
+// uses its default.
 func GetKey(key string, consistent bool, index uint64, wait time.Duration) http1.Request {
 	var options []string
 	if consistent {
@@ -105,10 +105,10 @@ func ReadAnswer(r *sim.Reply) (a Answer) {
 	return a
 }
 
-// True reports whether a request to acquire or release a lock has succeeded.
+// True reports whether a request to acquire or release a lock succeeded.
 func (a Answer) True() bool { return a.Code == 200 && strings.TrimSpace(a.Body) == "true" }
 
-// Session returns the ID of the new session, or "" if the reply contains none.
+// Session returns the ID of the new session, or "" if the reply does not contain one.
 func (a Answer) Session() string {
 	var s struct{ ID string }
 	if a.Code != 200 || json.Unmarshal([]byte(a.Body), &s) != nil {

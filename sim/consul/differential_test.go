@@ -19,19 +19,19 @@ import (
 )
 
 // answersFile contains requests and the answers of Consul 1.10.12. A case starts with the line "# NAME". A line that
-// begins with a method is a request. In it, S1 means the ID of the first session that the case has created, and I1 the
-// first index in an answer. "& " before a request sends it in the background, and "JOIN" waits for its answer. "SLEEP
-// 21s" waits. After each request or JOIN, there is a line with the answer: "CODE TYPE INDEX BODY". To record the
-// answers again, run
+// begins with a method is a request. In requests, S1 stands for the ID of the first session that the case has created,
+// and I1 for the first index in an answer. "& " before a request sends it in the background, and "JOIN" waits for its
+// answer. "SLEEP 21s" waits. Each request and each JOIN is followed by a line with the answer: "CODE TYPE INDEX BODY".
+// To record the answers again, run
 //
 //	FENCEPOST_CONSUL=http://127.0.0.1:8500 go test ./sim/consul -run TestRequestsAreAnsweredAsByConsul
 //
 // with the address of a server that was started with "consul agent -dev" or "consul agent -server -bootstrap".
 const answersFile = "testdata/answers.txt"
 
-// exchange is one of the two compared servers: a simulated one or a real one.
+// exchange is one of the two servers being compared, simulated or real.
 type exchange interface {
-	// ask sends a request and returns the reply's code, body and some of its header fields.
+	// ask sends a request and returns the reply's code, some of its header fields and its body.
 	ask(r http1.Request) (code int, contentType, index, body string)
 	// begin calls f in the background, on a separate connection. Call join to wait until f has returned.
 	begin(f func(exchange)) (join func())
@@ -98,7 +98,7 @@ func (x modeled) begin(f func(exchange)) func() {
 
 func (x modeled) sleep(d time.Duration) { x.env.Sleep(d) }
 
-// play executes the lines of a case on x. It returns the lines together with the answers.
+// play executes a case's lines on x. It returns the lines together with the answers.
 func play(x exchange, lines []string) (shown []string) {
 	n := &names{}
 	var join func()
@@ -130,8 +130,8 @@ func answerOf(code int, contentType, index, body string) string {
 	return fmt.Sprintf("%d %s index=%s %s", code, contentType, index, strings.TrimSpace(body))
 }
 
-// names lists the session IDs and the indexes in the answers of a case. The test replaces them with names, because they
-// differ from run to run.
+// names lists the session IDs and indexes in a case's answers. The test replaces them with names, because they differ
+// from run to run.
 type names struct {
 	sessions []string
 	indexes  []string
@@ -170,7 +170,7 @@ func (n *names) hide(text string) string {
 	return node.ReplaceAllString(text, `"Node":"NODE"`)
 }
 
-// number returns the position of a text in a list, counted from 1. If the text is new, number appends it to the list.
+// number returns the position of text in a list, counting from 1. If text is new, number appends it to the list.
 func number(list *[]string, text string) string {
 	i := slices.Index(*list, text)
 	if i < 0 {
@@ -205,8 +205,7 @@ func cases(t *testing.T) (titles []string, requests, answered map[string][]strin
 	return titles, requests, answered
 }
 
-// TestRequestsAreAnsweredAsByConsul compares the answers of the simulated server with the answers of a real Consul
-// server.
+// TestRequestsAreAnsweredAsByConsul checks the simulated server's answers against those of a real Consul server.
 func TestRequestsAreAnsweredAsByConsul(t *testing.T) {
 	titles, requests, answered := cases(t)
 	if base := os.Getenv("FENCEPOST_CONSUL"); base != "" {
@@ -234,10 +233,10 @@ func TestRequestsAreAnsweredAsByConsul(t *testing.T) {
 	}
 }
 
-// limit is the maximum length of a case, in virtual time.
+// limit is how long a case may take, in virtual time.
 const limit = 10 * time.Minute
 
-// alike compares the lines of a case with their answers: those of the simulated server, and those of Consul.
+// alike compares a case's lines, with the simulated server's answers, to the same lines with Consul's answers.
 func alike(t *testing.T, got, want []string) {
 	t.Helper()
 	for i, line := range want {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leaders returns the members that believe that they are the leader.
+// leaders returns the members that believe they are the leader.
 func (l *lab) leaders() (all []int) {
 	for _, m := range l.Members() {
 		if m.Leading() {
@@ -19,8 +19,8 @@ func (l *lab) leaders() (all []int) {
 	return all
 }
 
-// TestANewLeaderRestartsTheTTL checks that each session lasts for twice its TTL after an election. The new leader does
-// not know which sessions its predecessor has renewed.
+// TestANewLeaderRestartsTheTTL checks that after an election, each session again lasts for twice its TTL. The new
+// leader does not know which sessions its predecessor renewed.
 func TestANewLeaderRestartsTheTTL(t *testing.T) {
 	l := newLab(t, 3)
 	var ended time.Duration
@@ -40,7 +40,7 @@ func TestANewLeaderRestartsTheTTL(t *testing.T) {
 }
 
 // TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver checks that a leader that is cut off answers reads in the default
-// mode until its lease ends, but not later. Reads with ?consistent must fail as soon as the leader is cut off.
+// mode until its lease ends, but no longer. Reads with ?consistent must fail as soon as the leader is cut off.
 func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	l := newLab(t, 3)
 	for _, other := range l.names[1:] {
@@ -74,8 +74,8 @@ func TestALeaderThatIsCutOffResignsWhenItsLeaseIsOver(t *testing.T) {
 	}
 }
 
-// TestASessionEndsByAFault checks that the fault ExpireSession ends the sessions of a single client, and that the lock
-// delay of their keys begins.
+// TestASessionEndsByAFault checks that an ExpireSession fault ends a single client's sessions, and that their keys'
+// lock delay begins.
 func TestASessionEndsByAFault(t *testing.T) {
 	l := newLab(t, 3)
 	l.At(sim.Time(5*time.Second), func() {
@@ -105,7 +105,7 @@ func TestASessionEndsByAFault(t *testing.T) {
 	}
 }
 
-// TestAnEmptyDiskLosesAllLocks checks that the only member comes back without keys if it loses its disk. The indexes
+// TestAnEmptyDiskLosesAllLocks checks that if the only member loses its disk, it comes back without keys. The indexes
 // must restart.
 func TestAnEmptyDiskLosesAllLocks(t *testing.T) {
 	l := newLab(t, 1)

@@ -20,13 +20,13 @@ type ask struct {
 	key     sim.Key       // random key of the message and of the answer
 }
 
-// answer is the leader's answer to a call from a member.
+// answer is the leader's answer to a member's call.
 type answer struct {
 	number uint64
 	*reply
 }
 
-// pending is a call that the leader has not answered yet.
+// pending is a call that the leader hasn't answered yet.
 type pending struct {
 	ask
 	sent bool // the call has been sent to a leader
@@ -48,8 +48,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		r.Reply(refused.bytes())
 		return
 	}
-	// In Consul, the leader chooses the session's ID. Here, the member that received the request chooses it. This ID is
-	// unique, too.
+	// In Consul, the leader chooses the session's ID. Here, the member that received the request chooses it, which also
+	// makes it unique.
 	if c.op == opSessionCreate {
 		s.last++
 		c.session.ID, c.session.Node = s.newID(m), string(m.Name())
@@ -65,13 +65,13 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	s.passOn(m, p.number)
 }
 
-// newID returns a random UUID as the ID of a new session.
+// newID returns a random UUID for a new session.
 func (s *server) newID(m *raft.Member) string {
 	a, b := m.Rand("session", sim.Key(m.Life()).Word(s.last)), m.Rand("session id", sim.Key(m.Life()).Word(s.last))
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
 }
 
-// passOn sends a call to the leader. If no leader is known, the call waits until a leader is known.
+// passOn sends a call to the leader. If no leader is known, the call waits for one.
 func (s *server) passOn(m *raft.Member, number uint64) {
 	i := s.pending(number)
 	if i < 0 || m.Leader() == "" {
@@ -85,7 +85,7 @@ func (s *server) pending(number uint64) int {
 	return slices.IndexFunc(s.asks, func(p pending) bool { return p.number == number })
 }
 
-// deliver sends an answer to the client, unless the client has been answered already.
+// deliver sends an answer to the client, unless the client has already had an answer.
 func (s *server) deliver(a answer) {
 	if i := s.pending(a.number); i >= 0 {
 		to := s.asks[i].to
@@ -101,8 +101,8 @@ func (s *server) giveUp(number uint64) {
 	}
 }
 
-// passOnAgain sends a new leader all pending reads, and the pending writes that have not been sent to any leader yet.
-// If an earlier leader may have executed a write, the write fails.
+// passOnAgain sends a new leader all pending reads, and those pending writes that have not been sent to a leader yet. A
+// write that an earlier leader may have executed fails.
 func (s *server) passOnAgain(m *raft.Member) {
 	for _, p := range slices.Clone(s.asks) {
 		switch {
@@ -114,7 +114,7 @@ func (s *server) passOnAgain(m *raft.Member) {
 	}
 }
 
-// ReceiveFromPeer handles a call by another member, or the answer to a call by this member.
+// ReceiveFromPeer handles a call from another member, or the answer to one of this member's calls.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
@@ -147,7 +147,7 @@ func (s *server) decide(m *raft.Member, a ask) {
 		s.renew(m, x)
 		s.recordProlonged(m, x, a.attempt)
 		answerWith(&reply{code: 200, body: encode([]*session{x}), json: true})
-	// Consul checks the lock delay before it proposes the command (kvsPreApply).
+	// Consul checks the lock delay before proposing the command (kvsPreApply).
 	case a.op == opAcquire && s.delays[a.call.key] > m.Monotonic():
 		answerWith(&reply{code: 200, body: "false", json: true})
 	default:

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// query is a read that has not been answered yet, such as a blocking query that waits for a change.
+// query is a read that has not been answered yet, such as a blocking query that is waiting for a change.
 type query struct {
 	ask
 	index    uint64 // the result's index must be higher than this
@@ -18,7 +18,7 @@ type query struct {
 	done     func(*reply)
 }
 
-// The default and the maximum waiting time of a blocking query. A random time of up to a sixteenth of that is added.
+// Default and maximum waiting times of a blocking query. A random time of up to a sixteenth is added.
 const (
 	defaultWait = 5 * time.Minute
 	longestWait = 10 * time.Minute
@@ -40,7 +40,7 @@ func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 	s.look(m, q)
 }
 
-// look answers a query if it need not wait any longer. For ?consistent, it first confirms that this member is still the
+// look answers a query if it no longer needs to wait. For ?consistent, it first confirms that this member is still the
 // leader.
 func (s *server) look(m *raft.Member, q *query) {
 	if q.mode != consistent {
@@ -57,7 +57,7 @@ func (s *server) look(m *raft.Member, q *query) {
 }
 
 // show answers a query with the current state, unless the query must wait for a higher index. If the key or session did
-// not exist before and still does not, the query keeps waiting even if the index has become higher (blockingQuery).
+// not exist before and still does not, the query keeps waiting even if the index has increased (blockingQuery).
 func (s *server) show(m *raft.Member, q *query) {
 	index, found := s.store.index(q.call)
 	if !found && q.missing {
@@ -97,7 +97,7 @@ func (s *server) finish(q *query, r *reply) {
 	q.done(r)
 }
 
-// answerQueries answers those queries that need not wait any longer after a change.
+// answerQueries answers the queries that no longer need to wait after a change.
 func (s *server) answerQueries(m *raft.Member) {
 	for _, q := range slices.Clone(s.waiting) {
 		if q.timer != 0 {

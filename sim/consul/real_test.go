@@ -14,7 +14,7 @@ import (
 )
 
 // started starts a Consul server from PATH, waits until it has a leader, and returns its base URL. It skips the test if
-// the program is not there. No package of Debian has it; sim/README.md says how to build it.
+// there is no such program. Debian does not package it; sim/README.md says how to build it.
 func started(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("consul")
@@ -35,7 +35,7 @@ func started(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Wait() }) // the end of the test's context kills it
-	// sessions can be created once the server is registered as a healthy member
+	// sessions can be created once the server has been registered as a healthy member
 	missing := []string{"member joined, marking health alive", "Synced node info"}
 	lines := bufio.NewScanner(out)
 	for len(missing) > 0 && lines.Scan() {
@@ -53,12 +53,12 @@ func started(t *testing.T) string {
 	return "http://" + net.JoinHostPort(host, api)
 }
 
-// noSession matches the answers of two releases to a request with a session ID that is not a UUID. Consul 1.10 and 1.14
-// name the problem in different words.
+// noSession matches two releases' answers to a request with a session ID that is not a UUID. Consul 1.10 and 1.14 word
+// the error differently.
 var noSession = regexp.MustCompile(`raft apply failed: (invalid session ".*"|failed session lookup: .*)$`)
 
 // TestARealServerAnswersAlike sends the same requests to a real Consul server and to the simulated one: sessions, lock
-// delays, check-and-set and blocking queries. The release may differ from the one whose answers answersFile contains.
+// delays, check-and-set and blocking queries. The server's release may differ from the one in answersFile.
 func TestARealServerAnswersAlike(t *testing.T) {
 	testkit.ThoroughOnly(t) // it waits for sessions to end, which takes 50 s of real time
 	base := started(t)

@@ -44,7 +44,7 @@ func recordGone(m *raft.Member, k *entry, c change) {
 	record(m, c.entry, k, e, history.CopyGone)
 }
 
-// recordProlonged records that the keys of a session will be held longer, after a renewal or a change of leader.
+// recordProlonged records that a session's keys will be held longer, after a renewal or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt) {
 	for _, key := range s.store.locked(x.ID) {
 		k := s.store.keys[key]
@@ -57,8 +57,8 @@ func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt)
 	}
 }
 
-// agent returns the attempt to record as the cause of a change to a key of this session. This is the key's owner if the
-// attempt that created the session made the change, and otherwise the attempt that made it.
+// agent returns the attempt to record as the cause of a change to one of this session's keys. This is the key's owner
+// if the attempt that created the session made the change, and otherwise the attempt that made it.
 func (x *session) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.creator {
 		return owner

@@ -15,7 +15,7 @@ type Config struct {
 	// Multiplier lengthens raft's timeouts (performance.raft_multiplier, 1 to 10); 0 means 5, as in Consul. The
 	// election timeout is this number of seconds, and the leader's lease is half of that.
 	Multiplier int
-	// Fsync is how long a write to disk takes.
+	// Fsync is how long a disk write takes.
 	Fsync time.Duration
 }
 
@@ -45,7 +45,7 @@ func New(c Config, names []sim.ProcessID) *Cluster {
 // Reset returns the cluster to its initial state, for the next run.
 func (c *Cluster) Reset() { c.Cluster.Reset(c.config.log()) }
 
-// server is the Consul server of one member.
+// server is one member's Consul server.
 type server struct {
 	store store
 
@@ -102,8 +102,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	})
 }
 
-// LeaderChanged restarts the TTLs of all sessions if this member has become the leader. It also sends the new leader
-// the requests that the previous leader has not answered.
+// LeaderChanged restarts all sessions' TTLs if this member has become the leader. It also sends the new leader the
+// requests that the previous leader has not answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if leading := m.Leading(); leading != s.leading {
 		s.leading = leading

@@ -13,7 +13,7 @@ import (
 
 const ms = time.Millisecond
 
-// lab is a world with a cluster and delays of 1 ms.
+// lab is a world with a cluster and 1 ms delays.
 type lab struct {
 	*sim.World
 	*Cluster
@@ -58,7 +58,7 @@ func (c *caller) ask(r http1.Request, timeout time.Duration) Answer {
 	return ReadAnswer(&replies[0])
 }
 
-// want sends a request and checks the answer's code and the beginning of its body.
+// want sends a request and checks the answer's code and how its body begins.
 func (c *caller) want(r http1.Request, code int, body string) Answer {
 	c.t.Helper()
 	a := c.ask(r, time.Minute)
@@ -117,8 +117,8 @@ func TestASessionLocksAKey(t *testing.T) {
 	l.run(time.Minute)
 }
 
-// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay checks that a session ends between one and two TTLs after its
-// creation or last renewal. After that, its key must be available once the lock delay has passed.
+// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay checks that a session ends between one and two TTLs after it
+// was created or last renewed. After that, its key must be available once the lock delay has passed.
 func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 	for _, delay := range []string{"", "0s", "5s"} {
 		for _, behavior := range []string{Release, Delete} {

@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// store is the replicated state of a cluster.
+// store is a cluster's replicated state.
 type store struct {
 	keys     map[string]*entry
 	sessions map[string]*session
 	kvIndex  uint64 // index of the last change of any key, including deletions
-	// sessionIndex is the index of the last creation or end of any session.
+	// sessionIndex is the index at which a session was last created or ended.
 	sessionIndex uint64
 }
 
-// entry is a key (structs.DirEntry). The fields are in the order of Consul's JSON.
+// entry is a key (structs.DirEntry). The fields are in the same order as in Consul's JSON.
 type entry struct {
 	LockIndex   uint64
 	Key         string
@@ -31,7 +31,7 @@ type entry struct {
 	owner history.Attempt // the attempt that acquired the key; empty if the key is not locked
 }
 
-// session is a session (structs.Session). The fields are in the order of Consul's JSON.
+// session is a session (structs.Session). The fields are in the same order as in Consul's JSON.
 type session struct {
 	ID            string
 	Name          string
@@ -50,7 +50,7 @@ type session struct {
 	timer   uint64        // number of the timer for the session's end; 0 if there is none
 }
 
-// Behaviors of a session: what happens to the session's keys when the session ends.
+// Session behaviors: what happens to a session's keys when the session ends.
 const (
 	Release = "release"
 	Delete  = "delete"
@@ -73,9 +73,8 @@ func (s *store) locked(id string) (list []string) {
 	return list
 }
 
-// index returns the index that the reply to a read contains. For a session, it is the index of the session table. For a
-// key that exists, it is the index of the key's last change. For any other key, it is the index of the last change of
-// any key.
+// index returns the index for the reply to a read. For a session, it is the index of the session table. For a key that
+// exists, it is the index of the key's last change. For any other key, it is the index of the last change to any key.
 func (s *store) index(c *call) (index uint64, found bool) {
 	if c.op == opSessionInfo {
 		return s.sessionIndex, s.sessions[c.session.ID] != nil

@@ -13,7 +13,7 @@ type KeyValue struct {
 	Create  int64 // revision of the put that created the key
 	Mod     int64 // revision of the last put
 	Version int64 // number of puts since the key was created
-	Lease   int64 // ID of the lease to which the key is attached; 0 if there is none
+	Lease   int64 // ID of the lease that the key is attached to; 0 if there is none
 }
 
 // LockOf returns the name of the lock to which a key belongs, as it appears in records. It is the part of the key

@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The API group of Lease objects, and the names that replies use for it.
+// The API group of Lease objects, and what replies call it.
 const (
 	leasesRoot     = "/apis/coordination.k8s.io/v1/"
 	leasesResource = "leases.coordination.k8s.io"
 	leasesVersion  = "coordination.k8s.io/v1"
 )
 
-// object is a Lease object as clients of the API server see it.
+// object is a Lease object as the API server's clients see it.
 type object struct {
 	Kind       string         `json:"kind,omitempty"`
 	APIVersion string         `json:"apiVersion,omitempty"`
@@ -58,7 +58,7 @@ func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 
 func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
 
-// serve handles the request. It either replies, immediately or later, or returns a failure.
+// serve handles the request. It either replies, now or later, or returns a failure.
 func (q *apiCall) serve() *Status {
 	if u, err := url.ParseRequestURI(q.URI); err == nil {
 		if name, is := namespaceOf(u.Path); is {
@@ -95,7 +95,7 @@ func (q *apiCall) serve() *Status {
 var options = []string{"watch", "resourceVersion", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldManager",
 	"resourceVersionMatch", "fieldValidation", "limit", "fieldSelector"}
 
-// route parses the path to find the object or the collection that the request concerns.
+// route parses the path to find the object or collection that the request is about.
 func (q *apiCall) route() *Status {
 	u, err := url.ParseRequestURI(q.URI)
 	if err != nil {
@@ -143,7 +143,7 @@ func (q *apiCall) selectField(selector string) *Status {
 
 func (q *apiCall) key() string { return LeaseObjects + q.namespace + "/" + q.name }
 
-// objectOf decodes the object in a key's value. It adds the fields that clients see but the value does not contain.
+// objectOf decodes the object in a key's value. It adds the fields that clients see but that are not in the value.
 func objectOf(k *KeyValue) *object {
 	var l object
 	if json.Unmarshal([]byte(k.Value), &l) != nil {
@@ -183,7 +183,7 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// keyRange returns the range of keys that a request concerns: one object, all objects in a namespace, or all objects.
+// keyRange returns the range of keys that a request is about: one object, all objects in a namespace, or all objects.
 func (q *apiCall) keyRange() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {
@@ -249,7 +249,7 @@ func (q *apiCall) bodyObject() (l *object, failed *Status) {
 	return l, q.check(l)
 }
 
-// encode encodes the object as the value of a key.
+// encode encodes the object as a key's value.
 func (l *object) encode() string {
 	delete(l.Metadata, "resourceVersion")
 	b, err := json.Marshal(l)
@@ -286,7 +286,7 @@ func (q *apiCall) create() *Status {
 }
 
 // put writes the object if its key has the given version. Version 0 means that the key must not exist. If this
-// condition is not met, put replies with the result of fallback.
+// condition is not met, put replies with fallback's result.
 func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 	code := 200
 	if version == 0 {
@@ -306,8 +306,8 @@ func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 	}, version, Op{Kind: Put, Key: q.key(), Value: value})
 }
 
-// commit proposes an operation that is executed only if the key has the given version. Version 0 means that the key
-// must not exist. commit then calls done. Its argument held reports whether the condition was met.
+// commit proposes an operation that is executed only if the key has the given version, and then calls done. Version 0
+// means that the key must not exist. held says whether the condition was met.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {
@@ -321,8 +321,8 @@ func (q *apiCall) commit(done func(revision int64, held bool) *Status, version i
 	})
 }
 
-// update replaces an object if it still has the version given in the request. An update without a version is refused if
-// the object exists. If the object does not exist, update creates it, as the API server does for Lease objects.
+// update replaces an object if it still has the version given in the request. An update without a version is rejected
+// if the object exists. If the object does not exist, update creates it, as the API server does for Lease objects.
 func (q *apiCall) update() *Status {
 	l, failed := q.bodyObject()
 	if l == nil {
@@ -363,7 +363,7 @@ func (q *apiCall) update() *Status {
 		for _, field := range []string{"uid", "creationTimestamp"} {
 			l.Metadata[field] = old.Metadata[field]
 		}
-		// the object is unchanged, so watchers get no event
+		// the object is unchanged, so watchers do not get an event
 		if l.Kind, l.APIVersion = "Lease", leasesVersion; l.encode() == k.Value {
 			q.r.Reply(Answer(200, old))
 			return nil

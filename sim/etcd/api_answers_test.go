@@ -29,7 +29,7 @@ func fieldOf(answer, name string) string {
 	return text
 }
 
-// asAPI runs f as a client of an API server.
+// asAPI runs f as an API server client.
 func asAPI(t *testing.T, f func(d *desk, c apiCaller)) {
 	t.Helper()
 	d, done := newDesk(t), false
@@ -146,7 +146,7 @@ func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	})
 }
 
-// TestFieldsThatThereAreNot checks that unknown fields of an object are dropped or, if the client requests strict
+// TestFieldsThatThereAreNot checks that an object's unknown fields are dropped or, if the client requests strict
 // checks, refused.
 func TestFieldsThatThereAreNot(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
@@ -166,7 +166,7 @@ func TestFieldsThatThereAreNot(t *testing.T) {
 }
 
 // TestNamespacesMustBeThere creates an object in a namespace, once before the namespace exists and once after. Only the
-// second creation succeeds.
+// second attempt succeeds.
 func TestNamespacesMustBeThere(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		in := strings.Replace(leasesOfDefault, "default", "shop", 1)
@@ -186,7 +186,7 @@ func TestNamespacesMustBeThere(t *testing.T) {
 }
 
 // TestReadsOfVersionZeroMayBeStale reads an object right after an update. With resourceVersion=0, some reads return the
-// previous object. They never return an object that was replaced longer ago than the maximum lag of the cache. Without
+// previous object. They never return an object that was replaced longer ago than the cache's maximum lag. Without
 // resourceVersion=0, no read is stale. A member that is cut off keeps returning its last state.
 func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	asAPI(t, func(d *desk, c apiCaller) {
@@ -221,8 +221,8 @@ func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	})
 }
 
-// TestWatchEndsAfterItsTime watches one object for three seconds. The watch must report only the changes to this object
-// that are made within that time.
+// TestWatchEndsAfterItsTime watches one object for three seconds. The watch must report only this object's changes
+// within that time.
 func TestWatchEndsAfterItsTime(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		c.ask("POST", leasesOfDefault, `{"metadata":{"name":"other"},"spec":{}}`)

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// cacheLag is the maximum time by which the cache of an API server lags behind the etcd member on the same node. The
-// cache learns of changes through a watch.
+// cacheLag is how far an API server's cache may lag behind the etcd member on the same node. A watch keeps the cache up
+// to date.
 const cacheLag = 10 * time.Millisecond
 
 // arrival is the time, on a member's monotonic clock, at which the member applied a revision.
@@ -17,8 +17,8 @@ type arrival struct {
 	at       time.Duration
 }
 
-// arrived records that this member has just applied the current revision. It forgets revisions that are so old that no
-// cache shows them anymore.
+// arrived records that this member has just applied the current revision. It forgets revisions that are too old to
+// appear in any cache.
 func (s *server) arrived(m *raft.Member) {
 	now := m.Monotonic()
 	for len(s.arrivals) > 1 && s.arrivals[1].at <= now-cacheLag {
@@ -27,9 +27,8 @@ func (s *server) arrived(m *raft.Member) {
 	s.arrivals = append(s.arrivals, arrival{s.store.revision, now})
 }
 
-// cached returns the contents of the API server's cache and their revision. The cache shows what the member had applied
-// at a random time in the past, at most cacheLag ago. A member that is cut off from the others does not notice that it
-// lags.
+// cached returns the contents of the API server's cache and their revision. The cache shows the member's state at a
+// random time up to cacheLag ago. A member that is cut off from the others does not notice that it is lagging.
 func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	now := q.m.Monotonic()
 	lag := time.Duration(q.m.Rand("cache", sim.Key(now)) % uint64(cacheLag))
@@ -48,8 +47,8 @@ func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	return q.store.asOf(revision), revision
 }
 
-// view calls f with the keys that a request can see. With resourceVersion=0, these are the cached keys. Otherwise they
-// are the result of a quorum read.
+// view calls f with the keys that a request sees. With resourceVersion=0, these are the cached keys. Otherwise they are
+// the result of a quorum read.
 func (q *apiCall) view(f func(keys []keyValue, revision int64) *Status) *Status {
 	if q.query.Get("resourceVersion") == "0" {
 		return f(q.cached())

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// MicroTime is the format of times in a Lease object, with microseconds (metav1.RFC3339Micro).
+// MicroTime is the time format in a Lease object, with microseconds (metav1.RFC3339Micro).
 const MicroTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// fieldKind is the type of a field of an object.
+// fieldKind is the type of an object's field.
 type fieldKind uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	textsField // a map from strings to strings
 )
 
-// The known fields of a Lease object. Other fields are dropped or, with fieldValidation=Strict, refused.
+// A Lease object's known fields. Other fields are dropped or, with fieldValidation=Strict, refused.
 var (
 	metadataFields = map[string]fieldKind{"name": textField, "generateName": textField, "namespace": textField,
 		"selfLink": textField, "uid": textField, "resourceVersion": textField, "generation": anyField,
@@ -100,8 +100,8 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField checks and converts a single value. If the value is invalid, it returns the problem as encoding/json or
-// metav1.MicroTime words it.
+// checkField checks and converts a single value. If the value is invalid, it returns the problem in the words of
+// encoding/json or metav1.MicroTime.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)
 	switch kind {
@@ -145,7 +145,7 @@ func mistyped(v any, at, wanted string) string {
 	return fmt.Sprintf("json: cannot unmarshal %s into Go struct field %s of type %s", what, at, wanted)
 }
 
-// kindOf returns the name that encoding/json uses for the type of a value.
+// kindOf returns encoding/json's name for a value's type.
 func kindOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -191,7 +191,7 @@ const (
 		"'MyValue',  or 'my_value',  or '12345', regex used for validation is '(" + partForm + ")?')"
 )
 
-// misnamed returns the reason why a Lease object cannot have the given name, or "" if it can.
+// misnamed returns why a Lease object cannot have the given name, or "" if it can.
 func misnamed(name string) string {
 	switch {
 	case len(name) > 253:
@@ -202,7 +202,7 @@ func misnamed(name string) string {
 	return ""
 }
 
-// mislabeled returns the reason why the labels of an object are invalid, or "" if they are valid.
+// mislabeled returns why an object's labels are invalid, or "" if they are valid.
 func mislabeled(labels map[string]any) string {
 	for _, key := range sortedNames(labels) {
 		prefix, name, prefixed := strings.Cut(key, "/")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// namespaces is the prefix of the keys in which the API server stores namespaces.
+// namespaces is the prefix of the keys under which the API server stores namespaces.
 const namespaces = "/registry/namespaces/"
 
 // ownNamespaces lists the namespaces that exist from the start.
@@ -30,7 +30,7 @@ func namespace(name string, revision int64) map[string]any {
 		"status":   map[string]string{"phase": "Active"}}
 }
 
-// serveNamespaces creates and returns namespaces. It refuses all other operations on namespaces, because they are not
+// serveNamespaces creates and returns namespaces. It refuses all other namespace operations, because they are not
 // simulated.
 func (q *apiCall) serveNamespaces(name string) *Status {
 	switch {
@@ -81,7 +81,7 @@ func (q *apiCall) createNamespace() *Status {
 }
 
 // namespaceOf returns the namespace in a path, or "" if the path refers to the collection of all namespaces. ok is
-// false if the path does not concern namespaces.
+// false if the path is not about namespaces.
 func namespaceOf(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/namespaces")
 	name, slashed := strings.CutPrefix(rest, "/")

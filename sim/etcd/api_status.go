@@ -19,7 +19,7 @@ type Status struct {
 	Code       int            `json:"code,omitempty"`
 }
 
-// StatusDetails identifies the object that a Status concerns.
+// StatusDetails identifies the object that a Status is about.
 type StatusDetails struct {
 	Name  string `json:"name,omitempty"`
 	Group string `json:"group,omitempty"`
@@ -27,13 +27,13 @@ type StatusDetails struct {
 	UID   string `json:"uid,omitempty"`
 }
 
-// Failure returns the Status of a request that failed.
+// Failure returns the Status for a failed request.
 func Failure(code int, reason, format string, args ...any) *Status {
 	return &Status{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: fmt.Sprintf(format, args...),
 		Reason: reason, Code: code}
 }
 
-// withName stores the name of a Lease object in the details of a Status.
+// withName stores a Lease object's name in a Status's details.
 func (s *Status) withName(name string) *Status {
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
 	return s
@@ -53,7 +53,7 @@ func conflict(name string) *Status {
 			"please apply your changes to the latest version and try again", leasesResource, name).withName(name)
 }
 
-// conflictBecause returns a conflict that has a reason other than an outdated version.
+// conflictBecause returns a conflict with a reason other than an outdated version.
 func conflictBecause(resource, name, format string, args ...any) *Status {
 	return Failure(409, "Conflict", "Operation cannot be fulfilled on %s %q: %s", resource, name,
 		fmt.Sprintf(format, args...)).withName(name)
@@ -69,7 +69,7 @@ func badRequest(format string, args ...any) *Status {
 	return Failure(400, "BadRequest", format, args...)
 }
 
-// Answer encodes a reply of the API server with a JSON body.
+// Answer encodes an API server reply with a JSON body.
 func Answer(code int, body any) []byte {
 	b, err := json.Marshal(body)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// TestTheAPIServerAnswersAsKubernetesDoes checks that each failure has the code, the reason and the message by which
-// client-go recognizes it.
+// TestTheAPIServerAnswersAsKubernetesDoes checks that each failure has the code, the reason and the message that
+// client-go recognizes it by.
 func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	const in, json = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/json"
 	object := func(version string) string {

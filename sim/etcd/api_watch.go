@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watch sends the client all changes to objects, beginning with the given version. If no version is given, it first
+// watch sends the client all changes to objects, starting from the given version. If no version is given, it first
 // sends the existing objects.
 func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")
@@ -54,8 +54,7 @@ func (q *apiCall) watch() *Status {
 	})
 }
 
-// endWatch ends a watch of the API server when its timeout has passed. If the watch's connection is gone, it does
-// nothing.
+// endWatch ends an API server watch after its timeout. It does nothing if the watch's connection is gone.
 func (s *server) endWatch(m *raft.Member, id int64) {
 	i := slices.IndexFunc(s.watchers, func(w watcher) bool { return w.id == id && w.objects })
 	if i < 0 {
@@ -77,7 +76,7 @@ func event(kind string, object any) []byte {
 	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
 }
 
-// showObjects sends a watcher of the API server all changes that it has not seen yet, in one message per revision.
+// showObjects sends an API server watcher all changes that it has not seen yet, in one message per revision.
 func (s *server) showObjects(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// write is a pending change: everything that one log entry does to the keys. All of its changes get the same revision.
+// write is a pending change: everything that one log entry does to the keys. All its changes get the same revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
 	txn      *Txn        // the txn being executed, if any
@@ -54,7 +54,7 @@ func (s *server) checkOp(o *Op) error {
 	return nil
 }
 
-// branch returns the operations in the chosen branch of a txn. met reports whether the txn's conditions are met.
+// branch returns the operations in a txn's chosen branch. met reports whether the txn's conditions are met.
 func (s *server) branch(t *Txn) (ops []Op, met bool) {
 	for i := range t.Conditions {
 		if !s.store.holds(&t.Conditions[i]) {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Call is a message that a client sends to a gRPC service, or another event on the stream of such a call (see What).
+// Call is an event on a client's stream to a gRPC service, usually a message that the client sends.
 type Call struct {
 	Path       string // for example "/etcdserverpb.KV/Put"
 	Stream     uint64 // number of the stream on its connection
@@ -17,7 +17,7 @@ type Call struct {
 	NeedLeader bool // the call must fail if the member knows no leader ("hasleader" in its metadata)
 }
 
-// A What is the kind of a Call: a message, or another event on the stream.
+// What says what the client does in a Call.
 type What uint8
 
 const (
@@ -47,7 +47,7 @@ func CallOf(args []string) (c Call, ok bool) {
 	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
 }
 
-// Name returns the name of a request: the method if it is a call, and otherwise its first argument.
+// Name returns a request's name: the method if it is a call, and otherwise its first argument.
 func Name(args []string) string {
 	if !isRPC(args) {
 		return strings.ToUpper(args[0])
@@ -61,7 +61,7 @@ func Name(args []string) string {
 	return cmp.Or(name[strings.LastIndexByte(name, '/')+1:], "?")
 }
 
-// Paths of requests that concern only the connection: the client's preface, and a ping. They belong to stream 0.
+// Paths of requests that affect only the connection: the client's preface, and a ping. They belong to stream 0.
 const (
 	Preface = "/http2/preface"
 	Ping    = "/http2/ping"
@@ -69,12 +69,12 @@ const (
 
 func isRPC(args []string) bool { return strings.HasPrefix(args[0], "/") }
 
-// Streaming reports whether the method with the given path has a stream of requests or responses.
+// Streaming reports whether the method with the given path streams requests or responses.
 func Streaming(path string) bool {
 	return path == keepAlivePath || path == watchPath || path == observePath
 }
 
-// Lease returns the ID of the lease that a call concerns, or 0 if it does not concern a single lease.
+// Lease returns the ID of the lease that a call is about, or 0 if it is not about a single lease.
 func (c Call) Lease() (lease int64) {
 	switch c.Path {
 	case keepAlivePath, leaseRevokePath, leaseTimeToLivePath:
@@ -83,7 +83,7 @@ func (c Call) Lease() (lease int64) {
 	return lease
 }
 
-// Granted returns the ID of the lease that a response grants, or 0 if it grants none.
+// Granted returns the ID of the lease that a response grants, or 0 if it does not grant one.
 func (c Call) Granted(response string) (lease int64) {
 	if c.Path == leaseGrantPath {
 		_ = readFields(response, nil, &lease)
@@ -91,8 +91,8 @@ func (c Call) Granted(response string) (lease int64) {
 	return lease
 }
 
-// Ops returns the operations of a call to the KV service. For a txn, it returns those of the Then branch and those of
-// the Else branch. If the message cannot be read, it returns none.
+// Ops returns the operations in a call to the KV service. For a txn, it returns those in the Then branch and those in
+// the Else branch. If the message cannot be read, there are none.
 func (c Call) Ops() (then, otherwise []Op) {
 	if c.Path == txnPath {
 		t, err := readTxn([]byte(c.Message))
@@ -109,8 +109,8 @@ func (c Call) Ops() (then, otherwise []Op) {
 	return then, nil
 }
 
-// Owned returns the single key that a call puts or deletes, or "" if there is none. isDelete is true if the call
-// deletes the key. For a txn, Owned returns the first such key in the Then branch.
+// Owned returns the single key that a call puts or deletes, or "" if there is none. isDelete reports whether the call
+// deletes it. For a txn, Owned returns the first such key in the Then branch.
 func (c Call) Owned() (key string, isDelete bool) {
 	ops, _ := c.Ops()
 	for i := range ops {
@@ -147,7 +147,8 @@ func (r Record) Append(b []byte) []byte {
 	return protowire.AppendString(b, r.Body)
 }
 
-// CutRecord decodes the first record in b and returns the rest of b. ok is false if b has no complete record.
+// CutRecord decodes the first record in b and returns the rest of b. ok is false if b does not contain a complete
+// record.
 func CutRecord(b []byte) (r Record, rest []byte, ok bool) {
 	if len(b) < 2 {
 		return r, nil, false

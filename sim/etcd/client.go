@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file contains the requests of modeled clients, which are the same messages that etcd's client library sends.
-// Call.Args encodes a request so that it can be sent over the simulated network, and Call.Read decodes the reply.
+// This file contains modeled clients' requests, which are the same messages that etcd's client library sends. Call.Args
+// encodes a request so that it can be sent over the simulated network, and Call.Read decodes the reply.
 
 // Call returns the call for a range, a put or a delete.
 func (o Op) Call() Call {
@@ -47,7 +47,7 @@ func KeepLeaseAlive(id int64) Call {
 	return Call{Path: keepAlivePath, Message: string(appendFields(nil, id))}
 }
 
-// LeaseTimeToLive returns the call that asks for the remaining time of a lease.
+// LeaseTimeToLive returns the call that asks for a lease's remaining time.
 func LeaseTimeToLive(id int64) Call {
 	return Call{Path: leaseTimeToLivePath, Message: string(appendFields(nil, id))}
 }
@@ -60,11 +60,10 @@ func MoveLeader(member int64) Call {
 	return Call{Path: upkeep + "MoveLeader", Message: string(appendFields(nil, member))}
 }
 
-// Prefix returns the end of the range that consists of all keys with the given prefix.
+// Prefix returns the end of the range of all keys with the given prefix.
 func Prefix(prefix string) string { return prefixEnd(prefix) }
 
-// Response is a member's decoded response to a call that a modeled client has made. It contains the fields that clients
-// of a lock use.
+// Response is a member's decoded response to a modeled client's call. It contains the fields that lock clients use.
 type Response struct {
 	Revision  int64      // revision of the store, from the header
 	Member    int64      // ID of the member, from the header
@@ -73,7 +72,7 @@ type Response struct {
 	Succeeded bool       // txn: the conditions held
 	Results   []Response // txn: a response for each operation of the chosen branch
 	Lease     int64
-	// TTL of a granted or renewed lease, or its remaining time, in s; 0 or less if the lease does not exist
+	// a granted or renewed lease's TTL, or a lease's remaining time, in s; 0 or less if the lease does not exist
 	TTL      int64
 	Granted  int64 // LeaseTimeToLive: the TTL with which the lease was granted, in s
 	Leader   int64 // status: ID of the leader, or 0 if none is known
@@ -88,7 +87,7 @@ type WatchEvent struct {
 	Deleted  bool
 }
 
-// Read decodes the reply to a call. If etcd has replied with an error, or if there is no valid reply, Read returns an
+// Read decodes the reply to a call. If etcd replied with an error, or if there is no valid reply, Read returns an
 // error.
 func (c *Call) Read(r *sim.Reply) (Response, error) {
 	first, _, ok := CutRecord(r.Raw())
@@ -107,13 +106,13 @@ func ReadPush(b []byte) (Response, error) {
 	return (&Call{Path: watchPath}).Read(&r)
 }
 
-// ReadMessage decodes a response message of the call.
+// ReadMessage decodes a response message for the call.
 func (c *Call) ReadMessage(message string) (r Response, err error) {
 	return r, readFields(message, r.fields(c.Path)...)
 }
 
-// fields returns pointers to the variables for the fields of a method's response, in the order of the field numbers,
-// for use with readFields.
+// fields returns pointers to the variables for the fields in a method's response, in field number order, for use with
+// readFields.
 func (r *Response) fields(path string) []any {
 	header := func(b []byte) error { return readFields(b, nil, &r.Member, &r.Revision) }
 	switch path {
@@ -166,7 +165,7 @@ func readKeyValue(b []byte) (k KeyValue, err error) {
 	return k, readFields(b, &k.Key, &k.Create, &k.Mod, &k.Version, &k.Value, &k.Lease)
 }
 
-// message encodes an operation as a request of the KV service.
+// message encodes an operation as a KV service request.
 func (o *Op) message() []byte {
 	switch o.Kind {
 	case Put:
@@ -215,8 +214,7 @@ func (c *Compare) message() []byte {
 	return appendText(b, 64, c.End)
 }
 
-// Phase returns the phase of a modeled client's request with the given name. The delays of the request depend on its
-// phase.
+// Phase returns the phase for a modeled client's request with the given name. The request's delays depend on its phase.
 func Phase(name string) string {
 	switch {
 	case strings.HasPrefix(name, "Lease"):

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestRequestsAreReadAsTheyWereMade: members decode exactly what clients encode.
+// TestRequestsAreReadAsTheyWereMade checks that members decode exactly what clients encode.
 func TestRequestsAreReadAsTheyWereMade(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -35,8 +35,8 @@ func TestRequestsAreReadAsTheyWereMade(t *testing.T) {
 	}
 }
 
-// TestAMethodIsSimulatedOrListed: no method is both simulated and listed as not simulated. Otherwise users would be
-// told that a simulated method is refused.
+// TestAMethodIsSimulatedOrListed checks that no method is both simulated and listed as not simulated. Otherwise users
+// would be told that a simulated method is refused.
 func TestAMethodIsSimulatedOrListed(t *testing.T) {
 	for path := range methods {
 		if NotSimulated(path) {
@@ -45,7 +45,8 @@ func TestAMethodIsSimulatedOrListed(t *testing.T) {
 	}
 }
 
-// TestResponsesAreDecoded: members serve every call that a modeled client can make, and the response has a revision.
+// TestResponsesAreDecoded checks that members serve every call that a modeled client can make, and that the response
+// has a revision.
 func TestResponsesAreDecoded(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, GrantLease(60, 9))

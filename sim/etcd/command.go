@@ -8,7 +8,7 @@ import (
 // command is a change that members execute from the log: an *Op, a *Txn or one of the types below. All members share
 // the same command, so it must not be changed.
 type command interface {
-	// apply executes the command. It returns the response message of the method that proposed the command.
+	// apply executes the command. It returns the response message for the method that proposed the command.
 	apply(s *server, m *raft.Member, w *write) (message []byte, err error)
 	name() string
 	// details returns words that distinguish the command from others with the same name, so that its messages get their
@@ -16,8 +16,8 @@ type command interface {
 	details() []string
 }
 
-// proposal returns the command as an entry for the log. The random delays of its messages depend on the command's name
-// and, if the command belongs to no attempt, on its details.
+// proposal returns the command as a log entry. Its messages' random delays depend on the command's name and, if the
+// command does not belong to an attempt, on its details.
 func proposal(of history.Attempt, c command) raft.Command {
 	words := []string{c.name()}
 	if of == "" {
@@ -57,7 +57,7 @@ type compaction struct{ revision int64 }
 func (*compaction) name() string        { return "COMPACT" }
 func (c *compaction) details() []string { return []string{format(c.revision)} }
 
-// entrance is a command that puts a key into the queue of a lock or an election, on behalf of a call to the lock or
+// entrance is a command that puts a key into the queue for a lock or an election, on behalf of a call to the lock or
 // election service.
 type entrance struct {
 	key, value string

@@ -1,24 +1,24 @@
 // Package etcd simulates the parts of an etcd cluster that a lock needs: keys with revisions, transactions, leases and
-// watches, on the replicated log of package raft. See [New].
+// watches, on package raft's replicated log. See [New].
 //
 // Goals: a lock's client sees the same behavior as with etcd 3.5, even under crashes, pauses, cuts, slow disks and
-// drifting clocks. This includes which requests succeed, when a lease ends, and what a watch reports. Jumps of the wall
-// clock have no effect, as in etcd.
+// drifting clocks. This includes which requests succeed, when a lease ends, and what a watch reports. Wall clock jumps
+// have no effect, as in etcd.
 //
-// Non-goals: authentication, quotas, the progress notifications that etcd sends to watches every ten minutes, changes
-// of membership, snapshots, checkpoints of leases (etcd writes one every five minutes; leases of locks are shorter).
+// Non-goals: authentication, quotas, the progress notifications that etcd sends to watches every ten minutes,
+// membership changes, snapshots, lease checkpoints (etcd writes one every five minutes; lock leases are shorter).
 //
 // # Calls
 //
-// The simulated services of etcd 3.4 are KV, Lease, Watch, and the lock and election services. The methods
-// Maintenance.Status and Cluster.MemberList are also simulated. All other methods are refused with an error that names
-// them. Requests, responses, codes and error messages are those of 3.4, except where 3.4 panics (on a txn that deletes
-// a key and then puts it with ignore_value). Fields of a newer API are ignored, as an older server would ignore them. A
-// txn is one entry of the log, as in etcd. The member that received the request replies once it has applied the txn.
+// The simulated services of etcd 3.4 are KV, Lease, Watch, and the lock and election services. Maintenance.Status and
+// Cluster.MemberList are also simulated. All other methods are refused with an error that names them. Requests,
+// responses, codes and error messages are those of 3.4, except where 3.4 panics (on a txn that deletes a key and then
+// puts it with ignore_value). Fields from a newer API are ignored, as an older server would ignore them. A txn is one
+// log entry, as in etcd. The member that received the request replies once it has applied the txn.
 //
 // Known differences: watches of past revisions are served immediately, whereas etcd serves them every 100 ms. The
-// election service's method Leader grants no lease, whereas etcd grants one that nobody uses. Only the client enforces
-// the deadline of a call, by resetting the call's stream.
+// election service's Leader method does not grant a lease, whereas etcd grants one that nobody uses. Only the client
+// enforces a call's deadline, by resetting the call's stream.
 //
 // # Clients
 //
@@ -40,10 +40,10 @@
 //
 // The leader's monotonic clock decides when a lease ends. Twice a second, the leader looks for leases that have ended
 // and revokes them through the log. A keepalive goes to the leader, but not through the log. A new leader restarts
-// every lease with its whole TTL plus an election timeout, since it does not know which keepalives its predecessor has
-// answered. A leader that was deposed while it waited for its disk does not revoke leases. A leader that has been
+// every lease with its full TTL plus an election timeout, since it does not know which keepalives its predecessor has
+// answered. A leader that was deposed while it was waiting for its disk does not revoke leases. A leader that has been
 // stopped for three heartbeats confirms its leadership before it extends leases (etcd since 3.5.13, issue 15247). If a
-// leader has been stopped and is then cut off from the others, it may extend leases without effect for two election
+// leader has been stopped and is then cut off from the others, its lease extensions may have no effect for two election
 // timeouts, as in etcd.
 //
 // A single-member cluster that has lost its disk comes back empty: it has no leases, and its revisions start at 1
@@ -58,6 +58,6 @@
 //
 // A command is recorded by the first member that applies it. The lock's name is the key up to its last slash. Each
 // waiter has a separate key with its own key-set record. The key's owner is the attempt that put it. If a lease is
-// renewed or ended by the attempt to which it was granted, the records name each key's owner as the cause. If another
+// renewed or ended by the attempt that it was granted to, the records name each key's owner as the cause. If another
 // attempt renews or ends it, they name that attempt.
 package etcd

@@ -21,7 +21,7 @@ const (
 	Unavailable        Code = 14
 )
 
-// Error is an error of etcd, with its gRPC code and etcd's text.
+// Error is an etcd error, with its gRPC code and etcd's text.
 type Error struct {
 	Code Code
 	Text string
@@ -30,7 +30,7 @@ type Error struct {
 // Error returns etcd's text for the error.
 func (e *Error) Error() string { return e.Text }
 
-// Errors of etcd 3.4 (etcdserver/api/v3rpc/rpctypes/error.go).
+// The errors that etcd 3.4 returns (etcdserver/api/v3rpc/rpctypes/error.go).
 var (
 	errEmptyKey      = &Error{InvalidArgument, "etcdserver: key is not provided"}
 	errKeyNotFound   = &Error{InvalidArgument, "etcdserver: key not found"}

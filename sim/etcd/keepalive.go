@@ -9,33 +9,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// ask is a request about a lease that only the leader can answer. It asks the leader to renew the lease, or it asks for
-// the lease's remaining time.
+// ask is a request about a lease that only the leader can answer: either to renew the lease, or to report how much time
+// remains.
 type ask struct {
 	lease   int64
 	renew   bool
 	attempt history.Attempt
 	from    sim.ProcessID // the member that received the client's request
 	number  uint64        // number of this request at that member
-	key     sim.Key       // random key of the message and of the answer
+	key     sim.Key       // random key for the message and the answer
 }
 
-// leaderAnswer is the leader's answer to a member's request.
 type leaderAnswer struct {
 	number uint64
 	left   int64 // remaining time in s; after a renewal, the TTL; 0 or less if the lease does not exist
-	ttl    int64 // TTL of the lease in s
+	ttl    int64 // the lease's TTL in s
 }
 
-// pendingAsk is a request that waits for the leader's answer.
+// pendingAsk is a request that is waiting for the leader's answer.
 type pendingAsk struct {
 	ask
 	deadline time.Duration
 	done     func(leaderAnswer, error)
 }
 
-// askLeader asks the leader about a lease, for one of this member's clients. It passes the answer or errTimeout to
-// done.
+// askLeader asks the leader about a lease on behalf of one of this member's clients. It passes the answer, or
+// errTimeout, to done.
 func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool,
 	done func(leaderAnswer, error)) {
 	s.lastAsk++
@@ -46,7 +45,7 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// dropLateAsks drops the requests that have timed out, because their clients no longer wait for them.
+// dropLateAsks drops requests that have timed out, because their clients are no longer waiting for them.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]
@@ -65,7 +64,7 @@ func (s *server) passOn(m *raft.Member, a ask) {
 	}
 }
 
-// ReceiveFromPeer handles a request from another member (ask), or the leader's answer to a request of this member.
+// ReceiveFromPeer handles a request from another member (ask), or the leader's answer to one of this member's requests.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
@@ -77,7 +76,8 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	}
 }
 
-// decide answers a member's request as the leader. A leader that was stopped for a while confirms its leadership first.
+// decide answers a member's request as the leader. A leader that was stopped for a while first confirms that it is
+// still the leader.
 func (s *server) decide(m *raft.Member, a ask) {
 	if m.Active() {
 		s.decideNow(m, a)
@@ -132,7 +132,7 @@ func (s *server) deliver(t leaderAnswer) {
 	p.done(t, nil)
 }
 
-// askAgain sends a new leader the requests that the previous leader has not answered.
+// askAgain sends a new leader the requests that the previous leader did not answer.
 func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
 	for _, p := range slices.Clone(s.asks) {

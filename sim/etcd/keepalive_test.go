@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestAKeepAliveIsAnsweredBeforeItsStreamEnds has a client send one keepalive and immediately say that it will send no
-// more. Every member, even one that has to ask the leader, must respond and then end the stream, as etcd does.
+// TestAKeepAliveIsAnsweredBeforeItsStreamEnds has a client send one keepalive and immediately say that it will not send
+// any more. Every member, even one that has to ask the leader, must respond and then end the stream, as etcd does.
 func TestAKeepAliveIsAnsweredBeforeItsStreamEnds(t *testing.T) {
 	d := newDesk(t)
 	d.want(1, GrantLease(30, 7), "[7 30]")

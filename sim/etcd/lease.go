@@ -15,8 +15,7 @@ type lease struct {
 	ttl   int64 // TTL in s
 	grant history.Attempt
 	keys  []string // attached keys, sorted
-	// expiry is the time at which the lease ends, on the leader's monotonic clock. On other members, the lease never
-	// ends.
+	// expiry is when the lease ends, on the leader's monotonic clock. On other members, the lease never ends.
 	expiry  time.Duration
 	ending  bool  // the leader has proposed to revoke the lease
 	waiting []ask // asks that wait until the revocation is committed or another leader is known
@@ -32,7 +31,7 @@ type lessor struct {
 	leadership uint64 // how many times this member has become primary since it started; earlier timers are ignored
 }
 
-// Constants of etcd's lessor.
+// Constants from etcd's lessor.
 const (
 	lessorInterval = 500 * time.Millisecond // how often the leader checks for leases that have ended
 	maxTTL         = 9_000_000_000          // maximum TTL of a lease in s
@@ -91,7 +90,7 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh extends the lease, which now ends when its TTL and the extra time extend have passed.
+// refresh extends the lease, which now ends after its TTL plus the extra time extend.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
@@ -146,7 +145,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 		return
 	}
 	m.After(lessorInterval, tag)
-	// ended returns a new list. This matters because a member without peers applies each proposal at once, which
+	// ended returns a new list. This matters because a member without peers applies each proposal immediately, which
 	// removes the lease while this loop is running.
 	for _, x := range s.lessor.ended(m.Monotonic()) {
 		x.ending = true

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LeaseObjects is the prefix of the keys in which the API server of Kubernetes stores Lease objects. The rest of such a
+// LeaseObjects is the prefix of the keys that Kubernetes's API server uses to store Lease objects. The rest of such a
 // key is NAMESPACE/NAME.
 const LeaseObjects = "/registry/leases/"
 
@@ -23,7 +23,7 @@ type LeaseObject struct {
 	Spec LeaseSpec `json:"spec"`
 }
 
-// LeaseSpec says which client leads and for how long (coordination.k8s.io/v1). To etcd, it is ordinary data that never
+// LeaseSpec says which client leads and for how long (coordination.k8s.io/v1). For etcd, it is ordinary data that never
 // expires.
 type LeaseSpec struct {
 	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty if nobody leads
@@ -32,7 +32,7 @@ type LeaseSpec struct {
 	LeaseTransitions     int64  `json:"leaseTransitions"`
 }
 
-// ReadLeaseObject decodes the value of a key. If the value is not a Lease object, the result names no holder.
+// ReadLeaseObject decodes a key's value. If the value is not a Lease object, the result does not name a holder.
 func ReadLeaseObject(value string) (o LeaseObject) {
 	if json.Unmarshal([]byte(value), &o) != nil {
 		return LeaseObject{}
@@ -40,7 +40,7 @@ func ReadLeaseObject(value string) (o LeaseObject) {
 	return o
 }
 
-// String encodes the object as the value of a key.
+// String encodes the object as a key's value.
 func (o LeaseObject) String() string {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -49,7 +49,7 @@ func (o LeaseObject) String() string {
 	return string(b)
 }
 
-// term is a period during which an attempt leads according to a Lease object. owner is empty if nobody leads.
+// term is a period in which an attempt is the leader according to a Lease object. owner is empty if there is no leader.
 type term struct {
 	holder string
 	owner  history.Attempt
@@ -59,8 +59,8 @@ type term struct {
 // isLeaseObject reports whether a key belongs to a Lease object.
 func isLeaseObject(key string) bool { return strings.HasPrefix(key, LeaseObjects) }
 
-// term returns the period of leadership that the value of a Lease object's key describes. The result is zero if the key
-// does not exist or does not belong to a Lease object.
+// term returns the leadership term described by the value of a Lease object's key. The result is zero if the key does
+// not exist or does not belong to a Lease object.
 func (s *server) term(key string) term {
 	k := s.store.get(key)
 	if k == nil || !isLeaseObject(key) {
@@ -69,7 +69,7 @@ func (s *server) term(key string) term {
 	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
-// guarded reports whether the write has an effect only if the key still has the version that the client has read.
+// guarded reports whether the write has an effect only if the key still has the version that the client read.
 func (w *write) guarded(key string) bool {
 	return w.txn != nil && slices.ContainsFunc(w.txn.Conditions, func(c Compare) bool {
 		return c.Key == key && c.Rel == '=' && c.Target == "MOD"
@@ -81,7 +81,7 @@ func (w *write) guarded(key string) bool {
 // If the leader renews its term, the key is recorded as extended. If the object no longer has a holder, the key is
 // recorded as deleted. There are two cases for a new holder. If it compared the version, it saw the lease end by its
 // own clock, so the key is recorded as expired. Otherwise, the key is recorded as overwritten, unless the lease had
-// already ended. If the same client now leads under a new attempt, it has abandoned its earlier term.
+// already ended. If the same client is now the leader in a new attempt, it has abandoned its earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, previous term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

@@ -66,7 +66,7 @@ func (l *lab) whenAcquired(f func()) {
 
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// fault records the beginning or the end of a fault, as a nemesis does.
+// fault records the beginning or end of a fault, as a nemesis does.
 func (l *lab) fault(t history.Type, line string, on ...history.Process) {
 	f, _, _ := cut(line)
 	struck := &history.Fault{On: on}
@@ -96,7 +96,7 @@ func (l *lab) pauseHolder(d time.Duration) {
 	})
 }
 
-// cutBetween cuts all links between the servers in a and the servers in b.
+// cutBetween cuts all links between the servers in a and those in b.
 func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
 	each := func(f func(from, to sim.ProcessID)) {
 		for _, x := range a {

@@ -18,7 +18,7 @@ func readRange(b []byte) (o Op, err error) {
 	return o, err
 }
 
-// opReaders maps paths to the decoders of requests that consist of a single operation.
+// opReaders maps paths to the decoders for requests that consist of a single operation.
 var opReaders = map[string]func([]byte) (Op, error){rangePath: readRange, putPath: readPut, deletePath: readDelete}
 
 // readPut decodes an etcdserverpb.PutRequest.
@@ -166,7 +166,7 @@ func appendKeyValue(b []byte, number protowire.Number, k *KeyValue, keysOnly boo
 	return appendPart(b, number, appendNumber(p, 6, k.Lease))
 }
 
-// message encodes the result of an operation as a response of the KV service.
+// message encodes an operation's result as a response from the KV service.
 func (r *result) message(h header, keysOnly bool) []byte {
 	h.revision = r.revision
 	b := h.append(nil, 1)

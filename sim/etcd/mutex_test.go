@@ -25,7 +25,7 @@ type session struct {
 	receipt bool             // measures the lease from the time of the reply, as the original client does
 }
 
-// The numbers of a client's connections, which are for requests, keepalives and watches.
+// Numbers of a client's connections.
 const (
 	requestConn = iota
 	keepaliveConn
@@ -102,7 +102,7 @@ type mutex struct {
 
 func (l *mutex) key() string { return fmt.Sprint(l.name, "/", l.lease) }
 
-// line returns the range that contains only the oldest key of the queue.
+// line returns the range that contains only the queue's oldest key.
 func (l *mutex) line() Op {
 	o := all(string(l.name) + "/")
 	o.Order, o.Limit = ByCreate, 1
@@ -114,7 +114,7 @@ func (l *mutex) grant(env sim.Env) sim.Grant {
 		Counted: l.servers}
 }
 
-// lock waits until no key is older than the mutex's own key. It returns false if the session ends before that.
+// lock waits until no key is older than the mutex's own. It returns false if the session ends first.
 func (l *mutex) lock(patience time.Duration) bool {
 	env := l.env
 	l.since = env.Mark()
@@ -154,8 +154,8 @@ func (l *mutex) stands() bool {
 	return ok && len(r.Keys) == 1
 }
 
-// waitDelete watches a key, from the given revision on, until the key is deleted. If the server stops answering, it
-// watches the key at another server.
+// waitDelete watches a key, beginning with the given revision, until the key is deleted. If the server stops answering,
+// it watches the key on another server.
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
 	for env.Monotonic() < end {
@@ -190,7 +190,7 @@ func (l *mutex) unlock() bool {
 	return ok
 }
 
-// worker is a client that acquires a lock, works and releases the lock, several times.
+// worker is a client that repeatedly acquires a lock, works and releases the lock.
 type worker struct {
 	servers  []sim.ProcessID
 	at       int

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// due returns the true time at which a lease ends if no more keepalives arrive. Only the leader knows this time. If
-// another member is the first to apply a command, for example after a crash of the leader, due returns the earliest
+// due returns the true time at which a lease will end if no more keepalives arrive. Only the leader knows this time. If
+// another member is the first to apply a command, for example after the leader has crashed, due returns the earliest
 // possible time.
 func due(m *raft.Member, x *lease) history.Time {
 	switch {
@@ -25,7 +25,7 @@ func (s *server) recordSet(m *raft.Member, k *keyValue, x *lease) {
 		Of: k.owner, By: k.owner, Until: due(m, x)})
 }
 
-// recordProlonged records that the keys of a lease will be held longer, after a keepalive or a change of leader.
+// recordProlonged records that a lease's keys will be held longer, after a keepalive or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
@@ -38,7 +38,7 @@ func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	}
 }
 
-// Lost records, with the given reason, that all held keys are gone.
+// Lost records that all held keys are gone, for the given reason.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	for i := range s.store.keys {
 		if k := &s.store.keys[i]; k.isHeld() {
@@ -68,8 +68,8 @@ func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent returns the attempt that is recorded as the cause of a change to a key with this lease. This is the key's owner
-// if the change was made by the attempt to which the lease was granted, and otherwise the attempt that made the change.
+// agent returns the attempt to record as the cause of a change to a key with this lease. This is the key's owner if the
+// change was made by the attempt to which the lease was granted, and otherwise the attempt that made the change.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

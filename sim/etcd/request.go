@@ -11,7 +11,7 @@ type Op struct {
 	Lease    int64  // put: the lease; 0 if none
 	Previous bool   // put and delete: return the previous keys
 	Txn      *Txn   // the nested txn, if Kind is Nested
-	// KeepValue and KeepLease tell a put to keep the current value or lease of the key.
+	// KeepValue and KeepLease tell a put to keep the key's current value or lease.
 	KeepValue, KeepLease bool
 
 	// The fields below are used only by a range.
@@ -28,7 +28,7 @@ type Op struct {
 	Serializable bool // may be answered from what this member has applied
 }
 
-// Kind is the kind of an operation. Its value is the number of its field in etcdserverpb.RequestOp and ResponseOp.
+// Kind is the kind of operation. Its value is the operation's field number in etcdserverpb.RequestOp and ResponseOp.
 type Kind uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 	Nested
 )
 
-// Order is the attribute by which the keys of a range are sorted.
+// Order is the attribute that a range's keys are sorted by.
 type Order uint8
 
 const (
@@ -49,7 +49,7 @@ const (
 	ByValue
 )
 
-// Compare is one condition of a txn.
+// Compare is one of a txn's conditions.
 type Compare struct {
 	Target string // CREATE, MOD, VERSION and LEASE are compared as numbers, VALUE as a string
 	Key    string
@@ -72,7 +72,7 @@ func (t *Txn) readOnly() bool {
 	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)
 }
 
-// prefixEnd returns the end of the range that consists of all keys with the given prefix.
+// prefixEnd returns the end of the range of all keys with the given prefix.
 func prefixEnd(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -102,8 +102,8 @@ func putsTwice(ops []Op) bool {
 }
 
 // branchWrites returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
-// putsTwice). It also considers nested txns. Only one branch of each nested txn is executed, so a key may be changed
-// once in each of them (checkIntervals in etcdserver/api/v3rpc/key.go).
+// putsTwice). It also considers nested txns. Only one of each nested txn's branches is executed, so a key may be
+// changed once in each of them (checkIntervals in etcdserver/api/v3rpc/key.go).
 func branchWrites(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
@@ -144,7 +144,7 @@ func branchWrites(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	return puts, deletes, twice
 }
 
-// Watch is a request to watch a range of keys, beginning with a given revision.
+// Watch is a request to watch a range of keys, starting from a given revision.
 type Watch struct {
 	Key  string
 	End  string // end of the range, as in Op

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// Paths of etcd's gRPC services and of some methods.
+// The paths of etcd's gRPC services and some methods.
 const (
 	kv       = "/etcdserverpb.KV/"
 	leases   = "/etcdserverpb.Lease/"
@@ -31,7 +31,7 @@ const (
 	statusPath          = upkeep + "Status"
 )
 
-// methods maps the paths of the simulated methods to their handlers.
+// methods maps the simulated methods' paths to their handlers.
 var methods map[string]func(*rpc) error
 
 func init() {
@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// notSimulated lists the methods of etcd 3.4 that are not simulated. The keys are the paths of the services.
+// notSimulated lists the etcd 3.4 methods that are not simulated. The keys are service paths.
 var notSimulated = map[string][]string{
 	clusters: {"MemberAdd", "MemberRemove", "MemberUpdate", "MemberPromote"},
 	upkeep:   {"Alarm", "Defragment", "Hash", "HashKV", "Snapshot", "MoveLeader"},
@@ -74,8 +74,8 @@ func NotSimulated(path string) bool {
 	return slices.Contains(notSimulated[path[:at]], path[at:])
 }
 
-// unknownMethod returns the error for a method that cannot be called. If etcd has the method, the error says that the
-// method is not simulated. Otherwise it is gRPC's own error.
+// unknownMethod returns the error for a method that cannot be called. If etcd has the method, the error says that it is
+// not simulated. Otherwise the error is gRPC's own.
 func unknownMethod(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
@@ -92,7 +92,7 @@ func unknownMethod(path string) error {
 	return &Error{Unimplemented, "unknown service " + service}
 }
 
-// rpc is a call that a member has received.
+// rpc is a call received by a member.
 type rpc struct {
 	Call
 	*server
@@ -100,7 +100,6 @@ type rpc struct {
 	r *sim.Incoming
 }
 
-// serveRPC handles a client's call.
 func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 	c, ok := CallOf(r.Args)
 	q := &rpc{Call: c, server: s, m: m, r: r}
@@ -169,7 +168,7 @@ func (q *rpc) refuse(err error) {
 	q.end(e.Code, e.Text)
 }
 
-// clusterID is the ID of the simulated cluster in the headers of responses.
+// clusterID is the simulated cluster's ID in response headers.
 const clusterID = 0x14f9a3c2d8e51b70
 
 func memberID(n int) int64 { return clamp(0x0bf4c10ddf0a5e31 * uint64(n)) }
@@ -179,7 +178,7 @@ func (s *server) header(m *raft.Member) header {
 	return header{clusterID, memberID(m.Number()), s.store.revision, int64(m.Term())}
 }
 
-// outcome encodes the result of a command, which is a message or an error, as the log's reply.
+// outcome encodes a command's result, either a message or an error, as the log's reply.
 func outcome(message []byte, err error) []byte {
 	if err != nil {
 		e := asError(err)
@@ -188,7 +187,7 @@ func outcome(message []byte, err error) []byte {
 	return append([]byte{byte(OK)}, message...)
 }
 
-// commit proposes a command to the log and replies when this member has applied it.
+// commit proposes a command to the log and replies once this member has applied it.
 func (q *rpc) commit(c command) {
 	q.commitThen(c, func(message []byte, err error) {
 		if err != nil {
@@ -204,7 +203,7 @@ func (q *rpc) commitThen(c command, done func(message []byte, err error)) {
 	q.propose(q.m, q.r.Attempt, c, done)
 }
 
-// linearizable calls f when this member has caught up with the cluster.
+// linearizable calls f once this member has caught up with the cluster.
 func (q *rpc) linearizable(f func() error) {
 	q.m.ReadIndex(func(err error) {
 		if err != nil {
@@ -244,8 +243,7 @@ func (q *rpc) serveRange() error {
 	return nil
 }
 
-// maxRequest is the maximum size of a request in bytes: etcd's --max-request-bytes minus the bytes that etcd's log
-// adds.
+// maxRequest is the maximum request size in bytes: etcd's --max-request-bytes minus the bytes that etcd's log adds.
 const maxRequest = 1536<<10 - 18
 
 func (q *rpc) serveOp() error {
@@ -293,7 +291,7 @@ func (q *rpc) serveTxn() error {
 	return nil
 }
 
-// serializable reports whether a read-only txn may be answered from the state that this member has applied.
+// serializable reports whether a read-only txn may be answered from the state applied by this member.
 func (t *Txn) serializable() bool {
 	for _, branch := range [][]Op{t.Then, t.Else} {
 		for i := range branch {
@@ -328,7 +326,7 @@ func (q *rpc) serveMembers() error {
 	return nil
 }
 
-// version is the version of etcd whose services are simulated.
+// version is the simulated etcd version.
 const version = "3.4.23"
 
 func (q *rpc) serveStatus() error {

@@ -22,9 +22,9 @@ func (t *Txn) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	return append(h.append(nil, 1), b...), nil
 }
 
-// chooseBranches evaluates the conditions of a txn and of the txns nested in its chosen branches. For each txn, in the
-// order of execution, it appends true to way if the conditions hold and the branch Then is chosen, or false if the
-// branch Else is chosen. All conditions are evaluated before anything is executed.
+// chooseBranches evaluates the conditions of a txn and of the txns nested in its chosen branches. For each txn, in
+// execution order, it appends true to way if the conditions hold and the Then branch is chosen, or false if the Else
+// branch is chosen. All conditions are evaluated before anything is executed.
 func (s *server) chooseBranches(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)
@@ -79,7 +79,7 @@ func (s *server) checkTxnOf(kind Kind, t *Txn, way *[]bool) (err error) {
 	return err
 }
 
-// carry executes the chosen branches of a txn. It returns the response without its header.
+// carry executes a txn's chosen branches. It returns the response without its header.
 func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte) {
 	b = appendNumber(b, 2, asNumber((*way)[0]))
 	ops := t.follow(way)

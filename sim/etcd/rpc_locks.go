@@ -9,26 +9,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The lock and election services run on the member as clients of etcd. They implement the recipes of etcd 3.4's package
-// concurrency for callers that cannot use that package. While a call waits, the member keeps the call's lease alive.
-// When the call's key becomes the oldest in the queue, the service does not check whether the key still exists.
+// The lock and election services run on the member as etcd clients. They implement the recipes from etcd 3.4's package
+// concurrency for callers that cannot use that package. While a call is waiting, the member keeps the call's lease
+// alive. When the call's key becomes the oldest in the queue, the service does not check whether the key still exists.
 const (
 	elections   = "/v3electionpb.Election/"
 	observePath = elections + "Observe"
 )
 
-// Errors of package concurrency and of the two services. They have no gRPC code of their own.
+// Errors from package concurrency and the two services. They have no gRPC code of their own.
 var (
 	errNotLeader     = &Error{UnknownCode, "election: not leader"}
 	errNobodyElected = &Error{UnknownCode, "election: no leader"}
 	errNoLeaderKey   = &Error{UnknownCode, `"leader" field must be provided`}
 )
 
-// sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
+// sessionTTL is the TTL, in seconds, of the lease that the services grant to callers that don't have one.
 const sessionTTL = 60
 
 // wait is a call that waits until its own key is the oldest one with its prefix. A call to Observe is also stored as a
-// wait, but has no key.
+// wait, but without a key.
 type wait struct {
 	number       uint64
 	conn, stream uint64
@@ -73,7 +73,7 @@ func (q *rpc) serveCampaign() error {
 	})
 }
 
-// enter puts the caller's key into the queue. It calls onWin when no key in the queue is older.
+// enter adds the caller's key to the queue. It calls onWin once there are no older keys in the queue.
 func (q *rpc) enter(l lockRequest, unreadable error, onWin func(*wait, header)) error {
 	if unreadable != nil {
 		return errUnreadable(unreadable)
@@ -103,7 +103,7 @@ func (q *rpc) begin(name string) *wait {
 	return w
 }
 
-// standInLine puts the caller's key into the queue. The caller already has a lease.
+// standInLine adds the caller's key to the queue. The caller already has a lease.
 func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	w.key = w.prefix + strconv.FormatInt(w.lease, 16)
 	q.keepAlive(q.m, w)
@@ -121,8 +121,8 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	})
 }
 
-// apply puts the key if it does not exist. If the key exists and belongs to an election, apply replaces the key's
-// value. The reply contains the key's create revision and the store's new revision.
+// apply puts the key if it does not exist yet. If it does and it belongs to an election, apply replaces its value. The
+// reply contains the key's create revision and the store's new revision.
 func (n *entrance) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	o := Op{Kind: Put, Key: n.key, Lease: n.lease}
 	if n.election {
@@ -143,14 +143,14 @@ func (n *entrance) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	return appendNumber(appendNumber(nil, 1, k.Create), 2, at), nil
 }
 
-// fail ends a call that could not enter the queue.
+// fail ends a call that could not join the queue.
 func (q *rpc) fail(w *wait, err error) {
 	if q.finish(w) {
 		q.refuse(unknownCode(err))
 	}
 }
 
-// unknownCode replaces the code of an error with UnknownCode. The services do this with errors from their etcd client.
+// unknownCode replaces an error's code with UnknownCode. The services do this with errors from their etcd client.
 func unknownCode(err error) error { return &Error{UnknownCode, err.Error()} }
 
 // finish ends a wait. It reports whether the wait was still active.
@@ -162,7 +162,7 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits for which isGone returns true. It deletes their keys from the queues.
+// abandon ends the waits for which isGone returns true, and deletes their keys from the queues.
 func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if isGone(w) && s.finish(w) && w.created != 0 {
@@ -177,8 +177,8 @@ func (s *server) isOldest(w *wait) bool {
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
-// checkWaits is called after each change. It ends a wait if the key of the waiting call has become the oldest in its
-// queue, and a linearizable read confirms this.
+// checkWaits is called after each change. It ends a wait if the waiting call's key has become the oldest in its queue,
+// and a linearizable read confirms this.
 func (s *server) checkWaits(m *raft.Member) {
 	for _, w := range slices.Clone(s.waits) {
 		switch {
@@ -231,7 +231,7 @@ func readText(message string) (text string, err error) {
 	return text, err
 }
 
-// change commits a command that changes keys. It then replies with the header of the response, unless judge returns an
+// change commits a command that changes keys. It then replies with the response's header, unless judge returns an
 // error.
 func (q *rpc) change(c command, judge func(response []byte) error) {
 	q.commitThen(c, func(response []byte, err error) {
@@ -303,7 +303,7 @@ func (q *rpc) serveResign() error {
 	return nil
 }
 
-// elected returns the oldest key of a queue, or nil if the queue is empty.
+// elected returns a queue's oldest key, or nil if the queue is empty.
 func (s *server) elected(prefix string) *KeyValue {
 	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: prefixEnd(prefix), Order: ByCreate, Limit: 1})
 	if len(found) == 0 {

@@ -39,7 +39,7 @@ func (q *rpc) open() *stream {
 	return x
 }
 
-// drop discards everything that belongs to a stream, because the client or the member has ended the stream.
+// drop discards everything that belongs to a stream that the client or the member has ended.
 func (s *server) drop(m *raft.Member, conn, id uint64) {
 	if x := s.streams.find(conn, id); x != nil {
 		x.over = true
@@ -59,8 +59,7 @@ func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 
-// electionsLost is the number of election timeouts without a leader after which etcd ends the streams that need a
-// leader.
+// electionsLost is how many election timeouts have to pass without a leader before etcd ends the streams that need one.
 const electionsLost = 3
 
 // awaitLeader starts the timer for endWithoutLeader if no leader is known.
@@ -71,7 +70,7 @@ func (s *server) awaitLeader(m *raft.Member) {
 	}
 }
 
-// endWithoutLeader ends the streams that need a leader, if there has been no leader since the timer was started.
+// endWithoutLeader ends the streams that need a leader, if there has not been one since the timer was started.
 func (s *server) endWithoutLeader(m *raft.Member, since uint64) {
 	if since != s.leaderless || m.Leader() != "" {
 		return
@@ -167,7 +166,7 @@ func (q *rpc) serveKeepAlive() error {
 	return nil
 }
 
-// finishKeepAlive ends the stream, because the client will send no more messages. As in etcd, the member sends any
+// finishKeepAlive ends the stream, because the client is done sending messages. As in etcd, the member sends any
 // outstanding responses first.
 func (q *rpc) finishKeepAlive() {
 	if x := q.streams.find(q.r.ConnID, q.Stream); x != nil && x.unanswered > 0 {
@@ -266,7 +265,7 @@ func (s *server) pushTo(m *raft.Member, w *watcher, key sim.Key, message []byte)
 	m.Push(w.conn, key, Record{Kind: Message, Stream: w.stream, Body: string(message)}.Append(nil))
 }
 
-// show sends all pending changes to a gRPC watcher, in one message.
+// show sends all pending changes to a gRPC watcher in one message.
 func (s *server) show(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	first := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
@@ -290,8 +289,8 @@ func (s *server) show(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// stateBefore returns the state that a key had before the given change to it. It returns nil if the key did not exist
-// then, or if the revision before the change has been compacted.
+// stateBefore returns a key's state before the given change to it. It returns nil if the key did not exist then, or if
+// the revision before the change has been compacted.
 func (s *store) stateBefore(change int) *KeyValue {
 	of := &s.changes[change]
 	created := !of.deleted && of.Create == of.Mod // also true if the same txn first deleted the key

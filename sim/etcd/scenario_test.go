@@ -12,10 +12,10 @@ import (
 
 const seeds = 100
 
-// sound lists the laws that a lock on etcd obeys, whatever faults its servers suffer.
+// sound lists the laws that an etcd lock obeys, no matter which faults strike its servers.
 var sound = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// everySeed runs a scenario with many seeds on the same members, and checks the history of each run.
+// everySeed runs a scenario with many seeds on the same members, and checks each run's history.
 func everySeed(t *testing.T, clients int, prepare func(l *lab), check func(l *lab, v checker.Verdict)) {
 	l := newLab(t, 3)
 	work := l.work
@@ -166,8 +166,8 @@ func TestHolderWithoutKeepalivesThatWorksOnOverlapsWithTheNext(t *testing.T) {
 	})
 }
 
-// waiterLosesItsLease pauses client-2 while it waits for the lock. The pause is longer than client-2's lease, and
-// client-1 releases the lock during the pause.
+// waiterLosesItsLease pauses client-2 while it is waiting for the lock. The pause is longer than client-2's lease, and
+// client-1 releases the lock in the meantime.
 func waiterLosesItsLease(careless bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.careless = 10*time.Second, 1, careless
@@ -188,8 +188,8 @@ func TestWaiterThatDoesNotLookAtItsLeaseAcquiresWithoutOne(t *testing.T) {
 	})
 }
 
-// lateAnswer delays the reply to a keepalive. A client that measures its lease from the arrival of the reply then
-// relies on the lease for too long.
+// lateAnswer delays the reply to a keepalive. A client that measures its lease from when the reply arrives then trusts
+// the lease for too long.
 func lateAnswer(receipt bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.receipt, l.work.obeys = 20*time.Second, 1, receipt, true
@@ -220,9 +220,9 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 	everySeed(t, 2, lateAnswer(false), func(l *lab, v checker.Verdict) { l.holds(v, sound...) })
 }
 
-// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: a leader is paused while a keepalive of client-1 waits in
-// its buffer. Meanwhile, another leader is elected. When the old leader resumes, it must confirm its leadership before
-// it answers. Otherwise the client would rely on a lease that the new leader ends earlier.
+// TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds pauses a leader while a keepalive from client-1 is waiting
+// in its buffer. Meanwhile, another leader is elected. When the old leader resumes, it must confirm its leadership
+// before answering. Otherwise, the client would rely on a lease that the new leader ends earlier.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

@@ -10,12 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// New returns a cluster with a member for each name. See [raft.Cluster] for its use.
+// New returns a cluster with one member per name. See [raft.Cluster] for how to use it.
 func New(c raft.Config, names []sim.ProcessID) *raft.Cluster {
 	return raft.NewCluster(c, names, func() raft.Machine { return &server{} })
 }
 
-// server is the etcd server of one member.
+// server is one member's etcd server.
 type server struct {
 	store  store
 	lessor lessor
@@ -59,8 +59,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	}
 }
 
-// LeaderChanged makes this member take over the leases when it becomes the leader, and give them up when it no longer
-// is. It also sends the new leader the requests that the old leader has not answered.
+// LeaderChanged makes this member take over the leases when it becomes the leader, and give them up when it stops being
+// the leader. It also sends the new leader the requests that the old leader has not answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	switch leading := m.Leading(); {
 	case leading && !s.lessor.primary:

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// desk is a world with delays of 1 ms. Tests send one request at a time in it.
+// desk is a world with 1 ms delays. Tests send one request at a time in it.
 type desk struct {
 	*sim.World
 	*raft.Cluster
@@ -46,7 +46,7 @@ func remove(key string) Op { return Op{Kind: Delete, Key: key} }
 
 func removeAll(prefix string) Op { return Op{Kind: Delete, Key: prefix, End: prefixEnd(prefix)} }
 
-// show formats a response: the revision in brackets, and then the fields of the method's response.
+// show formats a response: the revision in brackets, and then the fields in the method's response.
 func show(path string, r *Response) string {
 	switch path {
 	case rangePath:
@@ -103,7 +103,7 @@ func (d *desk) askFor(attempt history.Attempt, member int, c Call) string {
 	return answer
 }
 
-// call sends c to a member on the given connection. It returns the response or the text of an error.
+// call sends c to a member on the given connection. It returns the response or an error's text.
 func call(env sim.Env, at sim.Conn, timeout time.Duration, of history.Attempt, c Call) string {
 	c.Stream = 1
 	r, err := c.Read(&env.Call(timeout, nil, sim.Request{Conn: at, Args: c.Args(), Attempt: of})[0])
@@ -122,7 +122,7 @@ func (d *desk) want(member int, c Call, answer string) {
 
 func (d *desk) pass(by time.Duration) { d.Run(d.Now()+sim.Time(by), nil) }
 
-// records lists the recorded events of keys.
+// records lists the recorded key events.
 func (d *desk) records() (all []string) {
 	for _, e := range d.Finish().Events {
 		switch e.F {

@@ -11,9 +11,9 @@ import (
 // keyValue is a key as this package stores it.
 type keyValue struct {
 	KeyValue
-	// owner is the attempt that last put the key. etcd knows nothing of attempts, but the records need them.
+	// owner is the attempt that last put the key. etcd does not know about attempts, but the records need them.
 	owner history.Attempt
-	// due is the true time at which the term of a Lease object's holder ends, if clocks are accurate. It is used only
+	// due is the true time at which the term of a Lease object's holder ends if clocks are accurate. It is used only
 	// for records.
 	due history.Time
 }
@@ -58,7 +58,7 @@ func (s *store) get(key string) *keyValue {
 	return nil
 }
 
-// span returns the indexes of the keys in a range: [from, to).
+// span returns the indexes of the keys in a range, as [from, to).
 func (s *store) span(key, end string) (from, to int) { return span(s.keys, key, end) }
 
 func span(keys []keyValue, key, end string) (from, to int) {
@@ -114,7 +114,7 @@ func (s *store) put(revision int64, o *Op, owner history.Attempt) *keyValue {
 	return k
 }
 
-// remove deletes the keys whose indexes are in [from, to).
+// remove deletes the keys at indexes [from, to).
 func (s *store) remove(revision int64, from, to int) {
 	for i := from; i < to; i++ {
 		s.changes = append(s.changes,
@@ -124,7 +124,7 @@ func (s *store) remove(revision int64, from, to int) {
 }
 
 // query executes a range. count is the number of keys in the range, and found contains the requested keys in the
-// requested order. hasMore reports whether the limit has left some keys out.
+// requested order. hasMore reports whether the limit left some keys out.
 func (s *store) query(o *Op) (count int, found []*keyValue, hasMore bool) {
 	keys := s.keys
 	if o.Revision > 0 {

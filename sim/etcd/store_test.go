@@ -77,8 +77,8 @@ func TestTheStoreAgreesWithAPlainOne(t *testing.T) {
 	}
 }
 
-// TestComparisonOfAnUnknownRelationHolds: if a newer client uses a relation that etcd does not know, the condition
-// counts as true, as in etcd's applyCompare.
+// TestComparisonOfAnUnknownRelationHolds checks that a condition counts as true if a newer client uses a relation that
+// etcd does not know, as in etcd's applyCompare.
 func TestComparisonOfAnUnknownRelationHolds(t *testing.T) {
 	for relation, want := range map[byte]bool{0: true, 1: false, 2: false, 3: true, 4: true, 99: true} {
 		c, err := readComparison([]byte{8, relation, 16, 2, 26, 1, 'a', 48, 7}) // relation, target, key, mod revision

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// watch adds a client that sets a watch at a member and logs what it receives.
+// watch adds a client that sets a watch on a member and logs what it receives.
 func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, w Watch) {
 	d.AddClient(name, d.Now(), func(env sim.Env) {
 		c := sim.Conn{Server: member, N: 1}
@@ -25,7 +25,7 @@ func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, w Watch) {
 	d.pass(20 * ms)
 }
 
-// showEvents formats the events of a watch: the kind of each change, and the key as formatted by [showKeys].
+// showEvents formats a watch's events: the kind of each change, and the key as formatted by [showKeys].
 func showEvents(data []byte) string {
 	r, err := ReadPush(data)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package http1 implements the parts of HTTP/1.1 that affect the replies of simulated servers. Clients that run outside
-// the simulation connect through a [Front]. Modeled clients send the same requests ([Request.Args]).
+// Package http1 implements the parts of HTTP/1.1 that affect simulated servers' replies. Clients that run outside the
+// simulation connect through a [Front]. Modeled clients send the same requests ([Request.Args]).
 //
-// Goals: the bytes that clients write are split into requests in the same way as by net/http's server. The length of a
-// body may be given by Content-Length, or the body may be sent in chunks. A connection carries one request after
-// another.
+// Goals: the bytes that clients write are split into requests the way net/http's server does it. A body may have a
+// Content-Length or be sent in chunks. A connection carries one request after another.
 //
 // Non-goals: HTTP/2, TLS, compression, "Expect: 100-continue", and chunked replies to modeled clients.
 package http1
@@ -19,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Front is the [sim.Front] of servers that use HTTP/1.1.
+// Front is the [sim.Front] for servers that use HTTP/1.1.
 type Front struct {
 	At      int    // the servers' port
 	Longest int    // maximum size of a request in bytes
@@ -29,17 +28,17 @@ type Front struct {
 // Port returns the servers' port.
 func (f Front) Port() int { return f.At }
 
-// Serial returns true, because HTTP/1.1 answers the requests of a connection in order.
+// Serial returns true, because HTTP/1.1 answers a connection's requests in order.
 func (Front) Serial() bool { return true }
 
 // Begin starts a run.
 func (f Front) Begin() sim.Callers { return callers{f} }
 
-// callers is the set of clients of a run.
+// callers is the set of a run's clients.
 type callers struct{ front Front }
 
-// Recorded does nothing. The records would only show which servers have granted a lock, but here the cluster as a whole
-// grants a lock.
+// Recorded does nothing. The records would only show which servers have granted a lock, but here it is the cluster as a
+// whole that grants it.
 func (callers) Recorded(*history.Event) {}
 
 // Caller returns a new client that has not sent a request yet.
@@ -58,8 +57,8 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns the time at which the current attempt began. It returns no servers, because the cluster as a whole grants
-// a lock.
+// Try returns the time at which the current attempt began. It does not return any servers, because the cluster as a
+// whole grants a lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // wire implements one HTTP/1.1 connection.
@@ -69,7 +68,7 @@ type wire struct {
 	over   bool
 }
 
-// Written handles bytes from the client. If they are not HTTP/1.1, it replies as net/http's server does, and closes the
+// Written handles bytes from the client. If they are not HTTP/1.1, it replies like net/http's server and closes the
 // connection.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
@@ -105,7 +104,7 @@ func (w *wire) hangUp(l sim.Line, last string) {
 
 var errMalformed = errors.New("no HTTP/1.1")
 
-// cut removes the first request from b. whole is false if the request is not complete yet.
+// cut removes the first request from b. whole is false if the request is still incomplete.
 func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 	if !plain(b) {
 		return r, b, false, errMalformed

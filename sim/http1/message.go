@@ -18,12 +18,12 @@ type Request struct {
 // Word is the first argument of a simulated request that contains a Request.
 const Word = "HTTP"
 
-// Args encodes r as the arguments of a simulated request.
+// Args encodes r as a simulated request's arguments.
 func (r *Request) Args() []string {
 	return []string{Word, r.Method, r.URI, r.ContentType, r.Accept, r.Body}
 }
 
-// Read decodes the Request in the arguments of a simulated request. ok is false if there is none.
+// Read decodes the Request in a simulated request's arguments. ok is false if there is none.
 func Read(args []string) (r Request, ok bool) {
 	if len(args) != 6 || args[0] != Word {
 		return r, false
@@ -31,12 +31,12 @@ func Read(args []string) (r Request, ok bool) {
 	return Request{args[1], args[2], args[3], args[4], args[5]}, true
 }
 
-// phrases contains the status texts of net/http, a package that simulated code must not import.
+// phrases contains the status texts from net/http, which simulated code must not import.
 var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
 	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
 	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}
 
-// Head returns the status line of a reply, followed by the given header fields, each written as "Name: value".
+// Head returns a reply's status line, followed by the given header fields, each written as "Name: value".
 func Head(code int, fields ...string) string {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\n", code, phrases[code])
 	for _, f := range fields {
@@ -51,7 +51,7 @@ func Reply(code int, body []byte, fields ...string) []byte {
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// fieldsOf returns the header fields by their names in lower case. It returns nil if any line is not a header field.
+// fieldsOf returns the header fields, keyed by lower-case name. It returns nil if any line is not a header field.
 func fieldsOf(lines []string) map[string]string {
 	fields := map[string]string{}
 	for _, line := range lines {

@@ -24,7 +24,7 @@ func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
 }
 
 // add adds a client that writes values and reads after each write. If a member does not answer, the client tries
-// another member.
+// another one.
 func (w *workload) add(n, writes int, pace time.Duration) {
 	name := sim.ProcessID(fmt.Sprintf("c-%d", n))
 	members := names(len(w.Members()))
@@ -56,7 +56,7 @@ func (w *workload) add(n, writes int, pace time.Duration) {
 	})
 }
 
-// agree checks the conditions that must hold after the faults have ended and the members have caught up.
+// agree checks the conditions that must hold once the faults have ended and the members have caught up.
 func (w *workload) agree() {
 	w.t.Helper()
 	var all [][]string

@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connectedMembers configures members that use connections, accept a long silence of the leader, and then campaign
+// connectedMembers configures members that use connections, accept a long silence from the leader, and then campaign
 // quickly.
 var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
 	Campaign: 200 * ms}
 
-// ledFrom runs the world until a member other than the first one leads. It returns the time that has passed since the
-// given time.
+// ledFrom runs the world until a member other than the first one is the leader. It returns the time that has passed
+// since at.
 func (l *lab) ledFrom(at time.Duration) time.Duration {
 	l.t.Helper()
 	other := func() bool {
@@ -59,8 +59,8 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	}
 }
 
-// TestMembersThatStartElectAtOnce checks that members that have just started, and so know no leader, campaign without
-// first waiting for a leader to be silent.
+// TestMembersThatStartElectAtOnce checks that members that have just started, and so do not know a leader, campaign
+// without first waiting for a leader to be silent.
 func TestMembersThatStartElectAtOnce(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	for _, name := range names(3) {

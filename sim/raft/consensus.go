@@ -1,6 +1,5 @@
-// Package raft provides a replicated log for simulated services. It runs the library go.etcd.io/raft/v3 on simulated
-// time and a simulated network, so crashes, pauses, cuts and clock faults affect its members as they affect any other
-// server.
+// Package raft provides a replicated log for simulated services. It runs the go.etcd.io/raft/v3 library on simulated
+// time and a simulated network, so crashes, pauses, cuts and clock faults affect its members like any other server.
 //
 // A [Cluster] has several members. A [Member] is the program of one server process and runs one [Machine], which
 // implements the service. The commands that a machine receives through [Machine.Apply] are committed: every member
@@ -10,25 +9,25 @@
 // off steps down after at most two election timeouts or, with [Config].Connections, two heartbeats after
 // [Config].Silence. A member can find out when it is up to date enough to answer a read.
 //
-// Non-goals: changes of membership; snapshots and compaction of the log (a run's log is short, and a restarted member
-// replays it); the transfer of leadership before an orderly shutdown.
+// Non-goals: membership changes; snapshots and log compaction (a run's log is short, and a restarted member replays
+// it); leadership transfer before an orderly shutdown.
 //
 // # Time
 //
-// The raft library chooses election timeouts with the host's randomness. Therefore this package calls the library's
-// Tick only for a leader, whose timeouts are fixed. A follower that has received nothing for [Config].Silence forgets
-// its leader and may vote for another member. It starts a campaign within [Config].Campaign after that, at a random
-// time that depends on the term. All of this is measured on the monotonic clock: jumps of the wall clock have no
-// effect, but drift and pauses do.
+// The raft library chooses election timeouts with random numbers that do not depend on the seed. Therefore, this
+// package calls the library's Tick only for a leader, whose timeouts are fixed. A follower that has not received
+// anything for [Config].Silence forgets its leader and may vote for another member. It starts a campaign within
+// [Config].Campaign after that, at a random time that depends on the term. All of this is measured on the monotonic
+// clock: wall clock jumps have no effect, but drift and pauses do.
 //
 // # Disk
 //
-// Everything is fsynced before it is acknowledged, so a power loss destroys nothing that was acknowledged. A member
-// whose disk is lost ([sim.LoseAllState]) must not come back under its old name. It may have made promises that it no
-// longer knows, such as a vote, and a majority of such members could elect a leader that lacks committed commands. It
-// stays out of the cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already
-// been bootstrapped"). If it is the only member of its cluster, it starts again with an empty log, as etcd and
-// ZooKeeper do.
+// Everything is fsynced before it is acknowledged, so a power loss does not destroy anything that was acknowledged. A
+// member that has lost its disk ([sim.LoseAllState]) must not come back under its old name. It may have made promises
+// that it no longer knows about, such as a vote, and a majority of such members could elect a leader that lacks
+// committed commands. It stays out of the cluster for the rest of the run and turns clients away with [Unavailable], as
+// etcd does ("has already been bootstrapped"). If it is the only member of its cluster, it starts over with an empty
+// log, as in etcd and ZooKeeper.
 package raft
 
 import (
@@ -39,40 +38,40 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config contains the settings of a cluster, mostly times. The zero value means etcd's defaults.
+// Config contains a cluster's settings. The zero value means etcd's defaults.
 type Config struct {
-	// Heartbeat is the interval at which a leader sends heartbeats; 0 means 100 ms.
+	// Heartbeat is how often a leader sends heartbeats; 0 means every 100 ms.
 	Heartbeat time.Duration
 	// ElectionTicks is the election timeout in heartbeats. It must be at least 2; 0 means 10.
 	ElectionTicks int
-	// RequestTimeout is how long a member waits until a command is committed or a read is confirmed. After that time,
+	// RequestTimeout is how long a member waits for a command to be committed or a read to be confirmed. After that,
 	// the request fails with errTimeout. 0 means 5 s plus the longer of two election timeouts and twice Silence.
 	RequestTimeout time.Duration
-	// Fsync is how long a write to disk takes. The fault sim.SlowFsync adds to it.
+	// Fsync is how long a write to disk takes. A sim.SlowFsync fault adds to it.
 	Fsync time.Duration
-	// Connections means that members notice when their connections to each other break. ZooKeeper's members notice
-	// this; etcd's do not. If a leader has received nothing from a follower for Silence, it closes the connection. The
-	// follower then knows that it has lost its leader, and the leader sends it nothing until it hears from the follower
-	// again. At every second heartbeat, a leader resigns if it is not connected to a majority. When a member's process
+	// Connections makes members notice when their connections to each other break. ZooKeeper's members notice this;
+	// etcd's do not. If a leader has not received anything from a follower for Silence, it closes the connection. The
+	// follower then knows that it has lost its leader. The leader does not send it anything until it hears from it
+	// again. At every second heartbeat, a leader that is not connected to a majority resigns. When a member's process
 	// ends, the other members notice at once.
 	Connections bool
-	// Silence is how long a member waits for a message from its leader before it gives up on the leader. With
-	// Connections, it is also how long a leader waits for a message from a follower. 0 means the election timeout.
+	// Silence is how long a member waits for a message from its leader before giving up on it. With Connections, it is
+	// also how long a leader waits for a message from a follower. 0 means the election timeout.
 	Silence time.Duration
 	// Campaign is the maximum time between giving up on a leader and starting a campaign; 0 means the election timeout.
-	// With Connections, the time is between Campaign and twice Campaign. It doubles after each failed campaign, but
-	// only a few times.
+	// With Connections, this time is between Campaign and twice Campaign, and it doubles after each of the first few
+	// failed campaigns.
 	Campaign time.Duration
-	// Lease is how long a leader continues without contact with a majority before it resigns, as in hashicorp/raft
+	// Lease is how long a leader carries on without contact with a majority before it resigns, as in hashicorp/raft
 	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that only the election timeout limits this
 	// time.
 	Lease time.Duration
-	// ColdStart means that the run starts without a leader. Otherwise, the first member is the leader from the start.
+	// ColdStart makes the run start without a leader. If it is not set, the first member is the leader from the start.
 	ColdStart bool
 }
 
-// ElectionTimeout returns the election timeout. A follower that receives nothing from its leader for that long forgets
-// the leader, unless Silence is set to another time.
+// ElectionTimeout returns the election timeout. A follower that does not receive anything from its leader for this long
+// forgets the leader, unless Silence is set to another time.
 func (c Config) ElectionTimeout() time.Duration { return time.Duration(c.ElectionTicks) * c.Heartbeat }
 
 func (c Config) withDefaults() Config {
@@ -97,21 +96,20 @@ func (c Config) withDefaults() Config {
 // errTimeout reports that a command or read was not confirmed in time. The command may still be committed later.
 var errTimeout = errors.New("request timed out")
 
-// Unavailable is the RESP error that a member returns after its disk was lost.
+// Unavailable is the RESP error that a member returns after losing its disk.
 const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
 
 // Command is a change to the replicated state, proposed by a member. All members apply the same Command. Once it has
-// been proposed, neither the Command nor the object to which Value points may be changed.
+// been proposed, neither the Command nor the object that Value points to may be changed.
 type Command struct {
-	// Attempt is the attempt to which the command belongs. It is empty if the service itself proposes the command, for
+	// Attempt is the attempt that the command belongs to. It is empty if the service itself proposes the command, for
 	// example to expire a key.
 	Attempt history.Attempt
-	// Args contains strings whose meaning the machine defines. The random delays of messages about the command are
-	// derived from the first element of Args or, if Attempt is empty, from all elements. Commands without an Attempt
-	// should therefore have different Args.
+	// Args contains strings with a meaning that is up to the machine. The random delays of messages about the command
+	// are derived from Attempt and the first element of Args or, if Attempt is empty, from all elements. Commands
+	// without an Attempt should therefore have different Args.
 	Args []string
-	// Value is a Go value for the machine, used if Args does not describe the command completely. Members neither
-	// encode nor copy it.
+	// Value is a Go value for the machine, for what Args cannot describe. Members neither encode nor copy it.
 	Value any
 }
 
@@ -136,15 +134,15 @@ type Entry struct {
 	// First is true for the first member of the cluster that applies the entry in this run. That member must record the
 	// entry's effects. First is never true in a replay.
 	First bool
-	// Copied is true if this member applies the entry for the first time in this run, but another member has applied it
-	// before. The member may then record that it has a copy. Copied is never true in a replay.
+	// Copied is true if another member has already applied the entry in this run, but this member is applying it for
+	// the first time. The member may then record that it has a copy. Copied is never true in a replay.
 	Copied bool
-	// Own is true if a client of this member is waiting for the reply. Otherwise the reply is dropped and may be nil.
+	// Own is true if a client of this member is waiting for the reply. If not, the reply is dropped and may be nil.
 	Own bool
 }
 
 // Machine is the service that a member runs. The member calls one method at a time. The replicated state must depend
-// only on the applied entries; clocks and randomness may only influence what is proposed.
+// only on the entries applied. Clocks and randomness may only affect what is proposed.
 type Machine interface {
 	// Reset is called when the member starts. It must give the machine an empty state without connections. All
 	// committed entries are then applied again before anything else happens. Reset must not propose anything.
@@ -156,33 +154,33 @@ type Machine interface {
 	// Serve handles a client's request. The machine must call r.Reply at once, or later from Propose, ReadIndex,
 	// ReceiveFromPeer or Wake.
 	Serve(m *Member, r *sim.Incoming)
-	// LeaderChanged is called when the result of Leading, Leader or Unled has changed. Some committed commands may not
-	// have been applied yet.
+	// LeaderChanged is called when the result of Leading, Leader or Unled has changed. The member may not have applied
+	// all committed commands at that time.
 	LeaderChanged(m *Member)
 	// Wake is called when a timer expires. Timers that were set before the member's last start are ignored.
 	Wake(m *Member, tag uint64)
-	// Lost is called if the disk of a cluster's only member was lost and the member is about to start again. The
-	// machine must record that its state is lost for the given reason. This state is the result of all entries whose
-	// field First was true. Reset is called next.
+	// Lost is called before a member restarts, if it is the only member of its cluster and has lost its disk. The
+	// machine must record that its state has been lost, for the given reason. That state is the result of all entries
+	// for which First was true. Reset is called next.
 	Lost(m *Member, why history.Why)
-	// ReceiveFromPeer handles a message that another member's machine has sent with SendToPeer.
+	// ReceiveFromPeer handles a message sent by another member's machine with SendToPeer.
 	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
 	// Fault is called for every fault except SlowFsync, even while the member is down (see Up).
 	Fault(m *Member, f sim.ServerFault)
 }
 
-// Cluster contains the members of one replicated log, and what they share outside the simulated world. This includes
-// the commands, which are represented in the log only by numbers, and a record of the entries that any member has
+// Cluster contains the members that share a replicated log, and what they share outside the simulated world. This
+// includes the commands, which the log represents only by numbers, and a record of the entries that any member has
 // applied.
 type Cluster struct {
 	members []*Member
 	voters  []uint64 // the raft IDs of the members
 	first   uint64   // the highest index that any member has applied in this run
-	// commands maps the ID of a request to the command that the request has proposed in this run.
+	// commands maps each request's ID in this run to the command that it proposed.
 	commands map[uint64]*Command
 }
 
-// NewCluster returns a cluster with a member for each name. It calls machine to create the service of each member.
+// NewCluster returns a cluster with a member for each name. It calls machine to create each member's service.
 func NewCluster(c Config, names []sim.ProcessID, machine func() Machine) *Cluster {
 	cluster := &Cluster{commands: map[uint64]*Command{}}
 	for i, name := range names {

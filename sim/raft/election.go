@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// heartbeat is the state of a leader's heartbeats, which are also the ticks of raft.
+// heartbeat is the state of a leader's heartbeats, which are also raft's ticks.
 type heartbeat struct {
 	// identifies the current timers; timers from an earlier period as leader have other numbers and are ignored
 	number uint64
@@ -17,8 +17,8 @@ type heartbeat struct {
 	odd    bool          // the number of ticks so far is odd
 }
 
-// missedTicks is the number of missed heartbeats after which a leader can no longer be sure that it still leads (etcd's
-// isActive).
+// missedTicks is the number of missed heartbeats after which a leader can no longer be sure that it is still the leader
+// (etcd's isActive).
 const missedTicks = 3
 
 func (m *Member) beginBeat() {
@@ -34,7 +34,7 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	// The raft library may already have stepped down. m does not learn of this until the current write ends.
+	// The raft library may already have stepped down. m does not find out until the current write ends.
 	if m.node.BasicStatus().RaftState == raft.StateLeader {
 		m.node.Tick()
 	}
@@ -45,7 +45,7 @@ func (m *Member) tick(number uint64) {
 }
 
 // Active reports whether this member is the leader and has sent regular heartbeats lately. After a pause, it returns
-// false until the second heartbeat. By then, the member has read every message that another leader has sent it in the
+// false until the second heartbeat. By then, the member has read every message that another leader sent it in the
 // meantime.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
@@ -77,8 +77,7 @@ func (m *Member) listen(tries uint64) {
 	m.watchAgain()
 }
 
-// draw returns a random time that is shorter than the given time. It depends on the term and on the number of failed
-// campaigns.
+// draw returns a random time shorter than below. It depends on the term and on the number of failed campaigns.
 func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
@@ -112,8 +111,8 @@ func (m *Member) watchAgain() {
 	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
 }
 
-// suspect is called when the timer of m.watch expires. If the leader has been silent for too long, this member forgets
-// it, and may vote for another. If the silence has lasted for at least m.watch.patience, this member also starts a
+// suspect is called when m.watch's timer expires. If the leader has been silent for too long, this member forgets it,
+// and may vote for another. If the silence has lasted for at least m.watch.patience, this member also starts a
 // campaign.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {

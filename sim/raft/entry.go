@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// enter stores a command. It returns the ID of the request that proposes the command. In the log, this ID stands for
+// enter stores a command. It returns the ID of the request that proposes the command. In the log, this ID represents
 // the command.
 func (c *Cluster) enter(id uint64, command Command) []byte {
 	command.Args = slices.Clone(command.Args)
@@ -15,8 +15,8 @@ func (c *Cluster) enter(id uint64, command Command) []byte {
 	return binary.LittleEndian.AppendUint64(nil, id)
 }
 
-// command returns the command of a log entry and the ID of the request that proposed it. The command is nil if the
-// entry is the empty first entry of a new leader.
+// command returns a log entry's command and the ID of the request that proposed it. The command is nil if the entry is
+// a new leader's empty first entry.
 func (c *Cluster) command(raw *raftpb.Entry) (command *Command, id uint64) {
 	if len(raw.GetData()) == 0 {
 		return nil, 0
@@ -25,7 +25,7 @@ func (c *Cluster) command(raw *raftpb.Entry) (command *Command, id uint64) {
 	return c.commands[id], id
 }
 
-// apply applies a committed entry. The empty first entry of a new leader is not passed to the machine.
+// apply applies a committed entry. A new leader's empty first entry is not passed to the machine.
 func (m *Member) apply(raw *raftpb.Entry) {
 	index := raw.GetIndex()
 	first := index > m.cluster.first

@@ -10,8 +10,8 @@ import (
 )
 
 // keyOf returns a random key that distinguishes a message from others of its type. A message about the log gets the key
-// of the entry that it carries or acknowledges. The key does not depend on the entry's index, because other members'
-// proposals affect the index.
+// of the entry that it carries or acknowledges. The key does not depend on the entry's index, because the index depends
+// on what other members are proposing.
 func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	entries := msg.GetEntries()
 	switch msg.GetType() {
@@ -38,16 +38,16 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	return m.round(m.config.ElectionTimeout()).Word(msg.GetTerm())
 }
 
-// round returns the member's monotonic time in units of the given length. It serves as a key for messages that are sent
-// repeatedly.
+// round returns the member's monotonic time in units of the given length, which serves as a key for messages that are
+// sent repeatedly.
 func (m *Member) round(length time.Duration) sim.Key { return sim.Key(m.host.Monotonic() / length) }
 
-// Second returns the member's monotonic time in seconds. It serves as a key for messages that a machine sends
-// repeatedly.
+// Second returns the member's monotonic time in seconds, which serves as a key for messages that a machine keeps
+// sending.
 func (m *Member) Second() sim.Key { return m.round(time.Second) }
 
-// nameAt returns the key of the entry at an index (see nameOf). If the entry is not on this member's disk, it returns
-// the index itself.
+// nameAt returns the key of the entry at the given index (see nameOf), or the index itself if this member's disk does
+// not have the entry.
 func (m *Member) nameAt(index uint64) sim.Key {
 	if last, _ := m.disk.LastIndex(); index <= last {
 		if entries, err := m.disk.Entries(index, index+1, math.MaxUint64); err == nil {
@@ -57,7 +57,7 @@ func (m *Member) nameAt(index uint64) sim.Key {
 	return sim.Key(index)
 }
 
-// nameOf returns the key of an entry: the key of its command or, for the empty entry of a new leader, the term.
+// nameOf returns an entry's key: the key of its command or, for a new leader's empty entry, the term.
 func (m *Member) nameOf(raw *raftpb.Entry) sim.Key {
 	if command, _ := m.cluster.command(raw); command != nil {
 		return command.key()

@@ -10,15 +10,15 @@ import (
 
 // line is a leader's connection to another member.
 type line struct {
-	latest time.Duration // monotonic time of the last raft message from that member
+	latest time.Duration // monotonic time of that member's last raft message
 	down   bool          // one side has closed the connection or ended, and no message has arrived since
 }
 
-// hangUp closes a line, the connection between a leader and another member. It is the last message on the line.
+// hangUp closes a line, which is a connection between a leader and another member. It is the last message on the line.
 type hangUp struct{ term uint64 }
 
-// beginLines opens a new leader's connections to the other members. A leader has these connections only if the members
-// keep connections, or if it has a lease.
+// beginLines opens a new leader's connections to the other members. A leader has these connections only if
+// Config.Connections is set, or if it has a lease.
 func (m *Member) beginLines() {
 	m.lines = m.lines[:0]
 	if !m.config.Connections && m.config.Lease == 0 {
@@ -29,8 +29,8 @@ func (m *Member) beginLines() {
 	}
 }
 
-// lineTo returns this leader's connection to the member with the given ID. It returns nil if the ID is that of this
-// member, if this member is not the leader, or if the leader keeps no connections (see beginLines).
+// lineTo returns this leader's connection to the member with the given ID. It returns nil if the ID is this member's
+// own, if this member is not the leader, or if the leader keeps no connections (see beginLines).
 func (m *Member) lineTo(id uint64) *line {
 	if !m.leading || id == m.id || len(m.lines) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (m *Member) hasHungUp(id uint64) bool {
 }
 
 // checkLines closes the connections to members that have been silent for too long. After a pause, it does nothing until
-// the leader has read what has arrived.
+// the leader has read the messages that arrived during the pause.
 func (m *Member) checkLines() {
 	if !m.config.Connections || !m.Active() {
 		return
@@ -65,7 +65,7 @@ func (m *Member) checkLines() {
 	}
 }
 
-// leave makes this member give up on its leader, because the leader has closed the connection between them.
+// leave makes this member give up on its leader, because the leader has closed their connection.
 func (m *Member) leave(leader sim.ProcessID, h hangUp) {
 	if h.term == m.term && leader == m.Leader() {
 		m.giveUp()
@@ -86,8 +86,7 @@ func (m *Member) lostConnection(from sim.ProcessID) {
 	}
 }
 
-// isAbandoned reports whether this leader, together with the members to which it is connected, forms less than a
-// majority.
+// isAbandoned reports whether this leader and the members connected to it fall short of a majority.
 func (m *Member) isAbandoned() bool {
 	if len(m.lines) == 0 || !m.Active() {
 		return false
@@ -101,8 +100,8 @@ func (m *Member) isAbandoned() bool {
 	return connected <= len(m.lines)/2
 }
 
-// leaseOver reports whether the leader's lease has ended, which happens if the leader has had no contact with a
-// majority for the length of the lease.
+// leaseOver reports whether the leader's lease has ended because the leader has been out of contact with a majority for
+// the length of the lease.
 func (m *Member) leaseOver() bool {
 	if m.config.Lease == 0 || !m.Active() {
 		return false
@@ -116,8 +115,8 @@ func (m *Member) leaseOver() bool {
 	return contacts <= len(m.cluster.voters)/2
 }
 
-// resign makes this leader a follower. The raft library has no function for this, but a message with a later term has
-// this effect.
+// resign makes this leader a follower. The raft library has no function for this, but a message with a later term does
+// the same.
 func (m *Member) resign() {
 	term := m.node.BasicStatus().GetTerm() + 1
 	for _, from := range m.cluster.voters {

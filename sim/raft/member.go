@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Member is the program of one server of a cluster. It is not safe for concurrent use.
+// Member is the program that runs on one server in a cluster. It is not safe for concurrent use.
 type Member struct {
 	cluster *Cluster
 	id      uint64 // the member's raft ID: 1 for the first name, 2 for the second, and so on
@@ -18,7 +18,7 @@ type Member struct {
 	machine Machine
 	config  Config
 
-	// The fields below survive the end of the process.
+	// The fields below survive when the process ends.
 	disk     *raft.MemoryStorage
 	lives    uint64
 	excluded bool          // its disk was lost, and there are other members
@@ -107,8 +107,8 @@ func (m *Member) Serve(r *sim.Incoming) {
 	m.drain()
 }
 
-// Closer is a Machine that keeps state for the connections of clients that run outside the simulation. It is notified
-// when such a connection ends.
+// Closer is a Machine that keeps state for connections from clients outside the simulation. It is notified when such a
+// connection ends.
 type Closer interface {
 	Closed(m *Member, connID uint64)
 }
@@ -152,13 +152,13 @@ func (m *connected) PeerClosed(from sim.ProcessID) {
 	}
 }
 
-// connected is a member of a cluster whose members keep connections ([Config].Connections).
+// connected is a member of a cluster in which the members keep connections ([Config].Connections).
 type connected struct{ *Member }
 
 var _ sim.PeerCloser = (*connected)(nil)
 
-// Tags of timers. The top byte is the kind of timer, and the other bytes are the timer's number. Kind 0 is reserved for
-// timers of the replicated state machine.
+// Timer tags. The top byte is the kind of timer, and the other bytes are the timer's number. Kind 0 is reserved for the
+// replicated state machine's timers.
 const (
 	wakeBegin  uint64 = 1 << 56
 	wakeBeat   uint64 = 2 << 56
@@ -219,12 +219,12 @@ func (m *Member) Stop(how sim.Stop) {
 	m.endLife()
 }
 
-// machineMessage is a message that SendToPeer sends.
+// machineMessage is a message sent by SendToPeer.
 type machineMessage struct{ body any }
 
-// SendToPeer sends body to the machine of another member. If the receiver is this member itself, its machine receives
-// body at once. Messages to a member arrive in order, and are lost if the member stops before they arrive. body must
-// not be changed after the call. phase and key identify the message; its delay depends on them.
+// SendToPeer sends body to another member's machine. If the receiver is this member itself, its machine receives body
+// immediately. Messages to a member arrive in order, and are lost if the member stops before they arrive. body must not
+// be changed after the call. phase and key identify the message; its delay depends on them.
 func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
 		m.machine.ReceiveFromPeer(m, m.name, body)
@@ -236,7 +236,7 @@ func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body an
 // Name returns the name of the member's process.
 func (m *Member) Name() sim.ProcessID { return m.name }
 
-// Peers returns the names of all members of the cluster, including this one, in the order of their numbers.
+// Peers returns the names of all the cluster's members, including this one, in number order.
 func (m *Member) Peers() (names []sim.ProcessID) {
 	for _, o := range m.cluster.members {
 		names = append(names, o.name)
@@ -253,7 +253,7 @@ func (m *Member) Number() int { return int(m.id) }
 // Life returns how many times the member has started in this run.
 func (m *Member) Life() uint64 { return m.lives }
 
-// Unled reports whether the member has neither known a leader nor started a campaign since its start.
+// Unled reports whether, since its start, the member has neither known a leader nor campaigned.
 func (m *Member) Unled() bool { return !m.led && m.watch.tries == 0 }
 
 // Up reports whether the member is running and has not lost its membership.
@@ -265,16 +265,17 @@ func (m *Member) Config() Config { return m.config }
 // Leading reports whether this member believes that it is the leader. A member that was paused or cut off may be wrong.
 func (m *Member) Leading() bool { return m.leading }
 
-// Leader returns the leader that this member knows, or "" if it knows none.
+// Leader returns the leader that this member knows of, or "" if there is none.
 func (m *Member) Leader() sim.ProcessID { return m.cluster.name(m.lead) }
 
-// CaughtUp reports whether this member leads and has applied all entries that were committed before it became leader.
+// CaughtUp reports whether this member is the leader and has applied all entries that were committed before it became
+// leader.
 func (m *Member) CaughtUp() bool { return m.leading && m.reigned == m.term }
 
-// Term returns the newest raft term that this member knows.
+// Term returns the newest raft term that this member knows of.
 func (m *Member) Term() uint64 { return m.term }
 
-// Applied returns the index of the entry that this member applied last.
+// Applied returns the index of the last entry that this member applied.
 func (m *Member) Applied() uint64 { return m.applied }
 
 // After calls the machine's Wake with tag once d has passed on the monotonic clock. tag must be below 1<<56.
@@ -287,16 +288,17 @@ func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 // time that is part of a command.
 func (m *Member) Wall() int64 { return m.host.Wall() }
 
-// Due returns the true time at which d will have passed if the clock is accurate. It must be used only for records in
-// the history.
+// Due returns the true time at which d will have passed if the clock is accurate. It may be used only for history
+// records.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
-// Record adds an event to the history. While an entry is applied, only the member for which Entry.First is true may
-// record the entry's effect. A member for which Entry.Copied is true may record that it has a copy.
+// Record adds an event to the history. While an entry is being applied, only the member with Entry.First may record the
+// entry's effect. A member with Entry.Copied may record that it has a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
 // Rand returns 64 random bits for the given purpose. For the same purpose, each key gives different bits.
 func (m *Member) Rand(purpose string, key sim.Key) uint64 { return m.host.Rand(purpose, key) }
 
-// Push sends a copy of b to the client at the other end of a connection of this member. key identifies the content.
+// Push sends a copy of b to the client at the other end of one of this member's connections. key identifies the
+// content.
 func (m *Member) Push(connID uint64, key sim.Key, b []byte) { m.host.Push(connID, key, b) }

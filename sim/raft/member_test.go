@@ -207,7 +207,7 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l.schedule(500*ms, func() { l.Pause("m-1") })
 	l.schedule(5*time.Second, func() { l.Resume("m-1") })
 	// This request waits in the paused leader's buffer, ahead of the next leader's first message. The following
-	// requests arrive while m-1 writes that message to disk.
+	// requests arrive while m-1 is writing that message to disk.
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
@@ -306,8 +306,7 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	l.schedule(30*ms, func() { l.Restart("m-1") })
 	l.schedule(5*time.Second, func() { l.heal("m-1", "m-2"); l.heal("m-1", "m-3") })
 	l.run(10 * time.Second)
-	// The cut has held back the messages of the old leader. The members now refuse these messages, because their term
-	// is old.
+	// The cut has held back the old leader's messages. The members now refuse them, because their term is old.
 	for i := 1; i <= 3; i++ {
 		l.want(l.register(i).applied)
 	}
@@ -327,8 +326,8 @@ func TestMachinesSendToEachOther(t *testing.T) {
 	l.want(l.register(2).report, "odd", "m-1: one", "m-1: two", "wake 9")
 }
 
-// TestEveryMemberAppliesTheProposedValue checks that all members apply the value that was proposed, even a member that
-// has restarted.
+// TestEveryMemberAppliesTheProposedValue checks that all members, even one that has restarted, apply the proposed
+// value.
 func TestEveryMemberAppliesTheProposedValue(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 2, time.Second, "write", "a")

@@ -75,8 +75,7 @@ type raftMessage struct {
 	cluster *Cluster
 }
 
-// String returns the message in the text format of protocol buffers. The entries show the arguments of their commands
-// as data.
+// String returns the message in the protocol buffer text format. The entries show their commands' arguments as data.
 func (m raftMessage) String() string {
 	c := proto.CloneOf(m.Message)
 	for _, e := range c.GetEntries() {
@@ -97,7 +96,7 @@ func (m *Member) send(messages []*raftpb.Message) {
 	}
 }
 
-// phases maps each of raft's message types to its phase. The delay of a message depends on its phase.
+// phases maps each raft message type to its phase, which determines the message's delay.
 var phases = func() (p [32]string) {
 	for kind, name := range raftpb.MessageType_name {
 		p[kind] = "raft " + name
@@ -132,8 +131,8 @@ func must(err error) {
 	}
 }
 
-// silent is a logger that drops the raft library's log messages. It panics if the library reports a contradiction in
-// its own state.
+// silent is a logger that drops the raft library's log messages. It panics if the library reports that it has
+// contradicted itself.
 type silent struct{}
 
 func (silent) Debug(...any)            {}

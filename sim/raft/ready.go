@@ -35,8 +35,7 @@ func (m *Member) drain() {
 	m.loop.running = false
 }
 
-// written is called when an fsync has finished. It carries out those of raft's decisions that had to wait for the
-// fsync.
+// written is called when an fsync has finished. It carries out the raft decisions that had to wait for it.
 func (m *Member) written() {
 	rd, sent := m.loop.rd, m.loop.sent
 	m.loop.writing, m.loop.sent, m.loop.rd = false, false, raft.Ready{}

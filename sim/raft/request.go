@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// requests contains, in order, the proposals and reads whose results clients of this member are waiting for.
+// requests contains, in order, the proposals and reads whose results this member's clients are waiting for.
 type requests struct {
 	last      uint64 // number of the last request
 	proposals []proposal
@@ -36,7 +36,7 @@ type read struct {
 	done      func(err error)
 }
 
-// retryInterval is how long a member waits before it asks again for confirmation of a read (etcd's readIndexRetryTime).
+// retryInterval is how long a member waits before asking again for confirmation of a read (etcd's readIndexRetryTime).
 const retryInterval = 500 * time.Millisecond
 
 func (q *requests) clear() {
@@ -45,17 +45,17 @@ func (q *requests) clear() {
 	*q = requests{proposals: q.proposals[:0], reads: q.reads[:0]}
 }
 
-// nextID returns a unique ID for a request. The ID consists of the member's number, the number of its starts, and a
-// counter.
+// nextID returns a unique ID for a request. It consists of the member's number, how many times the member has started,
+// and a counter.
 func (m *Member) nextID() uint64 {
 	m.waiting.last++
 	return m.id<<56 | m.lives<<32 | m.waiting.last
 }
 
-// Propose asks the leader to append c to the log. If no leader is known, the request waits for a leader. When this
-// member has applied c, done is called with the machine's reply, which is valid during the call. After RequestTimeout,
-// done is called with errTimeout. If the member stops before that, done is not called. If the leader has died, a
-// command on its way to this leader is lost, and the request times out.
+// Propose asks the leader to append c to the log. If no leader is known, the request waits for one. When this member
+// has applied c, done is called with the machine's reply, which is valid during the call. After RequestTimeout, done is
+// called with errTimeout. If the member stops before that, done is not called. A command that is on its way to a leader
+// that has died is lost, and its request times out.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -70,8 +70,8 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	m.drain()
 }
 
-// ProposeAsLeader proposes c only if this member is the leader. In this way, no other leader can receive c. If the raft
-// library already knows about a newer leader, ProposeAsLeader does nothing, although Leading changes only when the
+// ProposeAsLeader proposes c only if this member is the leader, so that c never reaches another leader. If the raft
+// library already knows about a newer leader, ProposeAsLeader does nothing, although Leading does not change until the
 // current write ends.
 func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
@@ -81,9 +81,9 @@ func (m *Member) ProposeAsLeader(c Command) {
 	m.drain()
 }
 
-// ReadIndex calls done when this member has applied all entries that were committed at the time of the call, as
-// confirmed by a majority. If that takes too long, done is called with errTimeout. If the member stops before that,
-// done is not called.
+// ReadIndex calls done when this member has applied all entries that were committed at the time of the call. A majority
+// confirms which entries these are. If that takes too long, done is called with errTimeout. If the member stops before
+// that, done is not called.
 func (m *Member) ReadIndex(done func(err error)) {
 	r := m.await(read{done: done})
 	m.node.ReadIndex(r.context())
@@ -102,15 +102,15 @@ func (m *Member) await(r read) read {
 	return r
 }
 
-// howFar is a request to the leader for the last index of its log. thisFar is the answer.
+// howFar asks the leader for the last index in its log. thisFar is the answer.
 type (
 	howFar  struct{ id uint64 }
 	thisFar struct{ id, index uint64 }
 )
 
-// CatchUp calls done when this member has applied all entries that were in the leader's log when the leader was asked.
+// CatchUp calls done when this member has applied all entries that were in the leader's log when it asked the leader.
 // After a timeout, it calls done with errTimeout. The leader answers without asking a majority, so it may have been
-// deposed without knowing it.
+// deposed without knowing.
 func (m *Member) CatchUp(done func(err error)) {
 	r := m.await(read{alone: true, done: done})
 	if ask := (howFar{r.id}); m.leading {
@@ -121,7 +121,7 @@ func (m *Member) CatchUp(done func(err error)) {
 	m.drain()
 }
 
-// tellHowFar answers a member that asks for the last index of the log. It does nothing if this member is not the
+// tellHowFar answers a member that is asking for the last index in the log. It does nothing if this member is not the
 // leader.
 func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
 	if !m.leading {
@@ -138,7 +138,7 @@ func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
 	}
 }
 
-// reach marks a read as confirmed, and records the index of the entry that must be applied before the read is answered.
+// reach marks a read as confirmed. It records the index of the entry that must be applied before the read is answered.
 func (q *requests) reach(a thisFar) {
 	for i := range q.reads {
 		if q.reads[i].id == a.id {
@@ -149,8 +149,7 @@ func (q *requests) reach(a thisFar) {
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
 
-// resend sends a new leader the proposals that have not been sent to any leader yet. It also asks the new leader to
-// confirm the reads.
+// resend sends a new leader the proposals that have not been sent to any leader yet, and asks it to confirm the reads.
 func (m *Member) resend() {
 	for i := range m.waiting.proposals {
 		if p := &m.waiting.proposals[i]; !p.sent {
@@ -213,8 +212,7 @@ func (m *Member) expireRequests() {
 	}
 }
 
-// retryReads asks again for confirmation of the reads that have not been confirmed yet. It also drops the reads that
-// have timed out.
+// retryReads asks again for confirmation of unconfirmed reads. It also drops the reads that have timed out.
 func (m *Member) retryReads() {
 	q := &m.waiting
 	now := m.host.Monotonic()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// answers lists commands with the replies of redis-server 7.0.15. The simulated node once gave a different reply to
-// each of them.
+// answers lists commands with redis-server 7.0.15's replies. The simulated node once gave a different reply to each of
+// them.
 var answers = strings.Split(strings.TrimSpace(`
 LPOS list w COUNT 9223372036854775807 -> []
 RPUSH list w x w -> 3

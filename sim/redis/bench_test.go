@@ -77,8 +77,8 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	b.Run("always", func(b *testing.B) { benchmark(b, Config{Persistence: store.Always}, acquire, del) })
 }
 
-// BenchmarkReleaseScript measures a script that releases a held lock. The time includes the SET that acquires the lock.
-// BenchmarkSet shows the cost of this SET.
+// BenchmarkReleaseScript measures a script that releases a held lock. The time includes the SET that acquires the lock;
+// see BenchmarkSet for how long that takes.
 func BenchmarkReleaseScript(b *testing.B) {
 	b.Run("twin", func(b *testing.B) { benchmark(b, Config{}, acquire, release) })
 	b.Run("lua", func(b *testing.B) {

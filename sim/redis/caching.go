@@ -26,7 +26,7 @@ func (n *Node) remember(c *nodeCommand, args []string) {
 }
 
 // cachingGiven is called after each command. It ends the effect of CLIENT CACHING, which lasts for one command or, if a
-// transaction is open, until the end of the transaction.
+// transaction is open, until the transaction ends.
 func (n *Node) cachingGiven(args []string) {
 	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
@@ -59,8 +59,8 @@ func (n *Node) broadcast() {
 	}
 }
 
-// forget tells the client of a connection to forget keys, or all keys if the list is nil. If the connection's own
-// request is being executed, the notice follows the reply.
+// forget tells a connection's client to forget keys, or all keys if the list is nil. If the connection's own request is
+// being executed, the notice follows the reply.
 func (n *Node) forget(conn uint64, keys []string) {
 	if conn == n.conn {
 		n.after = append(n.after, keys)
@@ -69,8 +69,7 @@ func (n *Node) forget(conn uint64, keys []string) {
 	n.pushForget(conn, keys)
 }
 
-// pushForget pushes an invalidation message for the given keys. It sends nothing to a connection that does not use
-// RESP3.
+// pushForget pushes an invalidation message for the given keys, unless the connection does not use RESP3.
 func (n *Node) pushForget(conn uint64, keys []string) {
 	if !n.conns[conn].resp3 {
 		return
@@ -91,7 +90,8 @@ func (n *Node) pushForget(conn uint64, keys []string) {
 	n.push(conn, key, w)
 }
 
-// trail sends the pushes that a request has caused on its own connection. It is called after the reply to the request.
+// trail sends a request's own connection the pushes that the request has caused. It is called after the reply to the
+// request.
 func (n *Node) trail(conn uint64) {
 	for _, keys := range n.after {
 		n.pushForget(conn, keys)

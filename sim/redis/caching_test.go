@@ -19,8 +19,8 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 }
 
 // TestClientsThatCacheAreNotifiedOfChanges checks that a client that has read a key is notified once of the key's next
-// change, regardless of which client makes the change. If the client makes the change itself, the notice follows the
-// reply, unless the client has chosen not to be notified of its own changes.
+// change, no matter which client makes the change. If the client makes the change itself, the notice follows the reply,
+// unless the client has chosen not to be notified of its own changes.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -75,17 +75,17 @@ func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	}
 }
 
-// TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows checks that the clients of a replica are notified when the
-// master's DEL arrives, and after a full resync, which removes all keys.
+// TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows checks that a replica's clients are notified when the master's
+// DEL arrives, and after a full resync, which removes all keys.
 func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.Sleep(10 * ms)
 		s.caches(replica1)
 		s.ask(replica1, 0, "GET", "lock")
-		s.listen(replica1, 0) // receive the notice of the expiry
+		s.listen(replica1, 0) // receive the expiry notice
 		s.listen(replica1, 0)
-		s.listen(replica1, 0) // receive the notice of the resync
+		s.listen(replica1, 0) // receive the resync notice
 	})
 	c.client("client-2", 0, func(s *session) { s.ask(master, 0, "SET", "lock", "a", "PX", "100") })
 	c.at(1500*ms, func() { c.Stop(master, sim.PowerLoss); c.Restart(master) })
@@ -96,8 +96,8 @@ func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	want(t, "said", c.said, "hears >2 $10 invalidate *1 $4 lock", "hears nothing", "hears >2 $10 invalidate _")
 }
 
-// TestTrackingEndsWithTheConnection checks that the keys that a connection has tracked are forgotten when it ends or
-// sends RESET.
+// TestTrackingEndsWithTheConnection checks that the keys tracked by a connection are forgotten when it ends or sends
+// RESET.
 func TestTrackingEndsWithTheConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -119,8 +119,8 @@ func TestTrackingEndsWithTheConnection(t *testing.T) {
 		"22ms client-1 GET lock: $-1", "24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
 }
 
-// TestConnectionThatListensInRESP3DoesOtherThingsToo checks that in RESP3, a connection with subscriptions can send
-// other commands as well, and that messages then arrive as pushes.
+// TestConnectionThatListensInRESP3DoesOtherThingsToo checks that in RESP3, a connection with subscriptions can also
+// send other commands, and that messages then arrive as pushes.
 func TestConnectionThatListensInRESP3DoesOtherThingsToo(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {

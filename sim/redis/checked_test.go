@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestRecordsSayWhatARequestHasChecked checks that if a request changes a key or member of another owner, the record of
-// the change shows what the request has checked atomically with the change.
+// TestRecordsSayWhatARequestHasChecked checks that if a request changes another owner's key or member, the record of
+// the change shows what the request checked atomically with the change.
 func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 	const released = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end`
 	for _, test := range []struct {
-		name, owned string // the commands that the owner sends
+		name, owned string // the owner's commands
 		version     Version
 		requests    []string // sent by another client; a script's text is in backquotes
 		want        string
@@ -123,7 +123,7 @@ func words(request string) (list []string) {
 	return list
 }
 
-// checks lists the events, each with what its request has checked.
+// checks lists the events, each with what its request checked.
 func checks(events []history.Event) string {
 	var all []string
 	for _, e := range events {
@@ -132,8 +132,8 @@ func checks(events []history.Event) string {
 	return strings.Join(all, "; ")
 }
 
-// TestOnlyRequestsCheck checks that if a key changes without a request, for example because it expires, the record
-// contains no check.
+// TestOnlyRequestsCheck checks that if a key changes without a request, for example because it expires, the record does
+// not contain a check.
 func TestOnlyRequestsCheck(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("a/1", "SET k v PX 100")
@@ -151,9 +151,9 @@ func TestOnlyRequestsCheck(t *testing.T) {
 	}
 }
 
-// TestAScoreWhoseTimeHasNotComeIsRecorded removes a member of a sorted set because of its score. If the score is a time
-// in seconds, milliseconds, microseconds or nanoseconds, the record must show whether this time had come, according to
-// the server's clock.
+// TestAScoreWhoseTimeHasNotComeIsRecorded removes a sorted-set member because of its score. If the score is a time in
+// seconds, milliseconds, microseconds or nanoseconds, the record must show whether that time had come by the server's
+// clock.
 func TestAScoreWhoseTimeHasNotComeIsRecorded(t *testing.T) {
 	now := time.Duration(epoch)
 	for unit, in := range map[time.Duration]string{time.Second: "s", time.Millisecond: "ms", time.Microsecond: "us",

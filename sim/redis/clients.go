@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// switchMaster is the channel on which modeled clients learn of a new master. Client libraries use a channel with the
-// same name preceded by '+'.
+// switchMaster is the channel that announces new masters to modeled clients. Client libraries use the same channel name
+// with a leading '+'.
 const switchMaster = "switch-master"
 
 // Serve handles a client's request.
@@ -115,7 +115,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 	}
 }
 
-// describe writes the description of a node, with the simulated fields of SENTINEL MASTER and SENTINEL REPLICAS.
+// describe writes a node's description, with those fields of SENTINEL MASTER and SENTINEL REPLICAS that are simulated.
 func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	type field struct{ name, value string }
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
@@ -147,7 +147,7 @@ func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	}
 }
 
-// info returns the reply to INFO, which has only the section about the Sentinel.
+// info returns the reply to INFO, which contains only the Sentinel section.
 func (s *Sentinel) info() string {
 	var b strings.Builder
 	b.WriteString("# Sentinel\r\nsentinel_masters:" + strconv.Itoa(len(s.groups)) + "\r\n")

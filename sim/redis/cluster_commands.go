@@ -14,7 +14,7 @@ import (
 var clusterSubs = arities{"slots": 2, "shards": 2, "nodes": 2, "keyslot": 3, "info": 2, "myid": 2, "replicas": 3,
 	"slaves": 3, "countkeysinslot": 3, "getkeysinslot": 4, "setslot": -4, "failover": -2}
 
-// cluster implements CLUSTER. The names of processes serve as host names, as with cluster-announce-hostname.
+// cluster implements CLUSTER. Process names serve as host names, as with cluster-announce-hostname.
 func cluster(n *Node, args []string) {
 	if n.notInCluster() {
 		return
@@ -48,7 +48,7 @@ func cluster(n *Node, args []string) {
 	}
 }
 
-// replicasUp lists those replicas of a master that have not failed.
+// replicasUp lists a master's replicas that have not failed.
 func (m *clusterMember) replicasUp(master *peer) []*peer {
 	return slices.DeleteFunc(m.replicas(master), func(p *peer) bool { return p.health == failed })
 }
@@ -132,7 +132,7 @@ func (n *Node) clusterShardNode(p *peer) {
 	text("health", map[bool]string{true: "fail", false: "online"}[p.health == failed])
 }
 
-// describe returns the line of CLUSTER NODES for a member, without the newline.
+// describe returns a member's line in CLUSTER NODES, without the newline.
 func (n *Node) describe(p *peer) string {
 	m := n.member
 	flags, master := "master", "-"
@@ -223,7 +223,6 @@ func (n *Node) clusterReplicas(id string) {
 	}
 }
 
-// slotArg parses a slot number.
 func (n *Node) slotArg(text string) (slot int, ok bool) {
 	v, ok := resp.ParseInt(text)
 	if !ok || v < 0 || v >= slotCount {
@@ -264,9 +263,8 @@ func (n *Node) keysInSlot(args []string) {
 	}
 }
 
-// namesIn lists the keys in a slot. As in Redis 7.0, the key that was created last comes first. Clients must not rely
-// on any order: Redis before 7.0 sorts the keys, and Redis 7.4 and later list them in the order of a hash function with
-// a random seed.
+// namesIn lists the keys in a slot. As in Redis 7.0, the newest key comes first. Clients must not rely on any order:
+// Redis before 7.0 sorts the keys, and Redis 7.4 and later list them in the order of a randomly seeded hash function.
 func (n *Node) namesIn(slot int) []string {
 	return n.data.NewestFirst(func(name string) bool { return KeySlot(name) == slot })
 }

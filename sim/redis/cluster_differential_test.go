@@ -28,7 +28,7 @@ func (s clusterStep) String() string {
 	return fmt.Sprintf("%s/%d: %s", clusterNodes[s.node], s.conn, s.command)
 }
 
-// realCluster is a Redis Cluster of redis-server processes on this machine.
+// realCluster is a Redis Cluster made up of redis-server processes on this machine.
 type realCluster struct {
 	t       *testing.T
 	ports   []string
@@ -99,8 +99,8 @@ func startCluster(t *testing.T) *realCluster {
 	return c
 }
 
-// await waits until a condition holds. It checks the condition frequently at first, and then every 20 ms, because each
-// check costs CPU time here and in the nodes.
+// await waits until a condition holds. It checks it frequently at first, and then every 20 ms, because each check costs
+// CPU time here and in the nodes.
 func (c *realCluster) await(done func() bool, problem func() string) {
 	c.t.Helper()
 	pause, end := 50*time.Microsecond, time.Now().Add(20*time.Second)
@@ -154,7 +154,7 @@ func (c *realCluster) play(steps []clusterStep) (replies []string) {
 	return replies
 }
 
-// identified replaces the names of nodes in a command with the nodes' IDs.
+// identified replaces node names in a command with the nodes' IDs.
 func (c *realCluster) identified(command string) string {
 	for i := len(clusterNodes) - 1; i >= 0; i-- {
 		command = strings.ReplaceAll(command, "@"+string(clusterNodes[i]), c.ids[i])
@@ -162,7 +162,7 @@ func (c *realCluster) identified(command string) string {
 	return command
 }
 
-// clusterWords splits a command at its spaces, except at those in a script, which is enclosed in three single quotes.
+// clusterWords splits a command at its spaces, except for those in a script, which is enclosed in three single quotes.
 func clusterWords(command string) (list []string) {
 	for i, part := range strings.Split(command, "'''") {
 		if i%2 == 1 {
@@ -215,7 +215,7 @@ func playSimulated(t *testing.T, steps []clusterStep) (replies []string) {
 }
 
 // differ executes the steps on both clusters. If the replies differ, the test fails and reports a shortened list of
-// steps that still leads to different replies.
+// steps for which the replies still differ.
 func (c *realCluster) differ(steps []clusterStep) {
 	c.t.Helper()
 	different := func(steps []clusterStep) string {
@@ -272,7 +272,7 @@ var clusterTemplates = []string{
 	"PUBLISH K hello", "PEXPIRE K 100000", "PTTL K x", "KEYS *", "CLUSTER FAILOVER x", "CLUSTER SLOTS",
 	"PUBSUB SHARDNUMSUB K"}
 
-// fill returns a random template in which the placeholders are replaced with random keys, slots and nodes.
+// fill returns a random template with its placeholders replaced with random keys, slots and nodes.
 func fill(random *rand.Rand) string {
 	list := strings.Split(clusterTemplates[random.IntN(len(clusterTemplates))], " ")
 	for i, word := range list {
@@ -289,7 +289,7 @@ func fill(random *rand.Rand) string {
 }
 
 // clusterLooks lists commands that show what a node knows about its cluster. The times and message counts in their
-// replies are allowed to differ.
+// replies may differ.
 var clusterLooks = []string{
 	"CLUSTER INFO", "CLUSTER NODES", "CLUSTER SHARDS", "CLUSTER SLOTS", "CLUSTER REPLICAS @redis-1",
 	"CLUSTER SLAVES @redis-1-replica-1"}
@@ -314,8 +314,8 @@ func comparableParts(look, reply string, address *strings.Replacer) string {
 				lines = append(lines, strings.Join(append(fields[:4:4], fields[7:]...), " "))
 			}
 		}
-	// For each node of a shard, the test compares the ID, the role, the health and the number of fields. The nodes are
-	// sorted, because real nodes list them in the order of a hash table.
+	// For each node in a shard, the test compares the ID, the role, the health and the number of fields. The nodes are
+	// sorted, because real nodes list them in hash table order.
 	case "CLUSTER SHARDS":
 		for _, shard := range v.List {
 			line := fmt.Sprint(shard.List[1].Texts())
@@ -338,8 +338,8 @@ func comparableParts(look, reply string, address *strings.Replacer) string {
 	return strings.Join(lines, "\n")
 }
 
-// sameLooks executes the given steps, and waits until the real nodes report the same state of the cluster as the
-// simulated nodes.
+// sameLooks executes the given steps, and waits until the real nodes report the same cluster state as the simulated
+// ones.
 func (c *realCluster) sameLooks(after ...clusterStep) {
 	c.t.Helper()
 	c.play(after)
@@ -376,8 +376,8 @@ func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 	}
 }
 
-// TestMembersAnswerAsARealCluster compares the replies of simulated members of a cluster with the replies of real ones.
-// The commands concern keys of all slots, and are sent to all nodes. Some are in scripts and transactions, and some are
+// TestMembersAnswerAsARealCluster compares the replies from simulated cluster members with those from real ones. The
+// commands are about keys in all slots, and are sent to all nodes. Some are in scripts and transactions, and some are
 // sent while slots are being moved. A full test run uses three seeds, with 3,000 sequences of commands each.
 func TestMembersAnswerAsARealCluster(t *testing.T) {
 	testkit.ThoroughOnly(t)
@@ -390,9 +390,9 @@ func TestMembersAnswerAsARealCluster(t *testing.T) {
 	}
 }
 
-// TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares the replies of simulated and real nodes to transactions
-// whose keys are in one slot, while the slot is being moved. Some of their commands concern shard channels, and some
-// are refused.
+// TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster compares how simulated and real nodes reply to transactions whose
+// keys are in one slot while the slot is being moved. Some of their commands are about shard channels, and some are
+// rejected.
 func TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	c := startCluster(t)

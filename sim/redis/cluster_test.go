@@ -35,7 +35,7 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 	return newSeeded(t, 3, cfg, replicas)
 }
 
-// newSeeded is like newCluster, but takes a seed for the random times of the Sentinel and the nodes.
+// newSeeded is like newCluster, but takes a seed for the Sentinel's and the nodes' random times.
 func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
@@ -61,7 +61,7 @@ func (c *cluster) watch(cfg redis.SentinelConfig) *cluster {
 	return c
 }
 
-// session lets the code of a client send commands to servers and log the replies.
+// session lets a client's code send commands to servers and log the replies.
 type session struct {
 	sim.Env
 	c       *cluster
@@ -126,7 +126,7 @@ func (c *cluster) failOver(to sim.ProcessID) {
 	c.ServerFault(observer, sim.ServerFault{Kind: sim.FailOver, To: to})
 }
 
-// run lets the given time pass and returns the records of the nodes, one per line.
+// run lets the given time pass and returns the nodes' records, one per line.
 func (c *cluster) run(limit time.Duration) (records []string) {
 	c.t.Helper()
 	c.Run(sim.Time(limit), nil)
@@ -147,7 +147,7 @@ func (c *cluster) run(limit time.Duration) (records []string) {
 	return records
 }
 
-// keys formats the data of a node as text.
+// keys formats a node's data as text.
 func (c *cluster) keys(name sim.ProcessID) string {
 	var b strings.Builder
 	for _, k := range c.nodes[name].Keys() {

@@ -1,9 +1,9 @@
 package redis
 
 // This file defines data commands. A data command describes what a Redis command does to the store. This package
-// implements the commands that deal with the existence, the deadline or the owner of a key. miniredis executes those
-// that deal only with values. Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's
-// reply (correct.go). Scripts that many locks use are also implemented in Go (twins.go): like commands, they only find,
+// implements the commands that deal with a key's existence, deadline or owner. miniredis executes those that deal only
+// with values. Where miniredis's replies differ from Redis 7.0's, a check runs first and gives Redis's reply
+// (correct.go). Scripts that many locks use are also implemented in Go (twins.go): like commands, they only find,
 // compare and change keys.
 
 import (
@@ -22,9 +22,9 @@ const (
 	write     flag = 1 << iota // the command may change data
 	noScript                   // Redis does not allow the command in scripts
 	immediate                  // inside MULTI, the command is executed immediately
-	listener                   // the command is allowed on a connection that has subscriptions
+	listener                   // the command is allowed on a connection with subscriptions
 	unlessNil                  // a reply of 0 or null means that nothing was changed
-	scored                     // the reply contains scores of a sorted set
+	scored                     // the reply contains a sorted set's scores
 	naming                     // the third argument and all later ones are fields or members
 	unordered                  // the reply is an array whose order Redis does not define; the node sorts it
 	asMap                      // the reply is a map in RESP3
@@ -32,12 +32,12 @@ const (
 	calls                      // the command calls a function
 )
 
-// command is an entry in one of the tables of commands (commands.go, table.go).
+// command is an entry in one of the command tables (commands.go, table.go).
 type command struct {
 	Name  string // in lower case
 	Arity int    // number of arguments including the name; negative: at least that many
 	Flags flag
-	// run executes the command. If run is nil, miniredis executes the command, unless the field "first" holds a
+	// run executes the command. If run is nil, miniredis executes the command, unless the "first" field holds a
 	// function that has already replied.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
@@ -52,12 +52,13 @@ type command struct {
 	In      versionRange // versions that have the command in this form
 }
 
-// arities maps each subcommand to its number of arguments, counting the command and the subcommand. A negative number
+// arities maps each subcommand to its number of arguments, including the command and the subcommand. A negative number
 // is a minimum.
 type arities map[string]int
 
-// keyRange specifies which arguments of a command are keys, as COMMAND INFO does: the arguments from first to last, in
-// steps of step. A negative last counts from the end. A command that writes changes no keys outside this range.
+// keyRange specifies which of a command's arguments are keys, as COMMAND INFO does: the arguments from first to last,
+// in steps of step. A negative last counts from the end. A command that writes does not change any keys outside this
+// range.
 type keyRange struct{ first, last, step int }
 
 var (
@@ -136,7 +137,7 @@ func (c *command) onlyReads(args []string) []string {
 	return args[1:2]
 }
 
-// look records what the command has read, because a later command of the same script or transaction may depend on it.
+// look records what the command has read, because a later command in the same script or transaction may depend on it.
 func (c *command) look(d *store.Data, args []string) {
 	check := cmp.Or(c.checks, history.CheckedValue)
 	for _, key := range c.onlyReads(args) {
@@ -150,8 +151,8 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf returns the error with which a server of the given version refuses a command before it accesses any data,
-// or "" if the server accepts the command.
+// refusalOf returns the error that a server of the given version gives if it refuses the command before it accesses any
+// data, or "" if it accepts the command.
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
@@ -173,12 +174,12 @@ func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip shortens a string from a client to the given number of bytes, because Redis's error messages quote no more.
+// clip shortens a client's string to the given number of bytes, because Redis's error messages do not quote any more.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
 // greeting is the parsed content of a HELLO command.
 type greeting struct {
-	Protocol       int64 // version of RESP, 2 or 3; 0: unchanged
+	Protocol       int64 // RESP version, 2 or 3; 0: unchanged
 	Auth           bool  // authenticate with User and Password
 	User, Password string
 	Rename         bool // rename the connection to Name
@@ -216,7 +217,7 @@ func parseHello(args []string) (g greeting, trouble string) {
 }
 
 // readFlags reads flags from the beginning of the arguments. It sets the flags that it finds, and returns the remaining
-// arguments. The names in the map are in upper case.
+// arguments. The map's names are in upper case.
 func readFlags(args []string, flags map[string]*bool) (rest []string) {
 	for i, a := range args {
 		flag := flags[strings.ToUpper(a)]

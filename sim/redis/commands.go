@@ -7,12 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// This file contains three tables: the data commands that are implemented in this package, the data commands that
-// miniredis executes, and all commands that are refused. The commands that concern connections, scripts and the node
-// itself are in table.go.
+// This file contains three tables: the data commands implemented in this package, the data commands that miniredis
+// executes, and all refused commands. Commands for connections, scripts and the node itself are in table.go.
 
-// ownCommands lists the commands that are implemented in this package: all commands that concern the existence, the
-// deadlines or the owners of keys, and all commands that locks use.
+// ownCommands lists the commands implemented in this package: all commands that affect whether keys exist, when they
+// expire or who owns them, and all commands that locks use.
 var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
 	{Name: "set", Arity: -3, Flags: write, run: set, In: before8},
@@ -152,7 +151,7 @@ var passedCommands = []command{
 		checks: history.CheckedPresence},
 }
 
-// Reasons why some commands of Redis are not simulated.
+// Reasons why some Redis commands are not simulated.
 const (
 	random  = "its reply is random"
 	waiting = "of the blocking commands, only those on lists are simulated"
@@ -162,9 +161,9 @@ const (
 	help    = "it prints help for people"
 )
 
-// refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. A node that
-// simulates Redis 8 refuses them as well. A command that the node neither executes nor refuses does not exist in the
-// server's version.
+// refused lists the Redis 7.0 commands and subcommands that the node refuses, with the reasons. A node that simulates
+// Redis 8 refuses them as well. A command that the node neither executes nor refuses does not exist in the server's
+// version.
 var refused = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 
@@ -205,15 +204,15 @@ var refused = map[string]string{
 	"function|kill": "a function that runs too long is ended",
 }
 
-// refused8 lists the refused commands that were added after 7.0, up to 8.4. It does not include commands of modules
+// refused8 lists the refused commands that were added after 7.0, up to 8.4. It does not include module commands
 // (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
 	"cluster|myshardid": aServer, "cluster|slot-stats": aServer, "cluster|migration": aServer,
 	"xdelex": beyond, "xackdel": beyond, "digest": "locks do not use digests", "msetex": beyond,
 }
 
-// isModule8 reports whether a name belongs to a command of the modules that Redis 8 includes, such as JSON.SET,
-// FT.SEARCH and VADD.
+// isModule8 reports whether a command comes from one of the modules included in Redis 8, such as JSON.SET, FT.SEARCH
+// and VADD.
 func isModule8(name string) bool {
 	module, _, dotted := strings.Cut(name, ".")
 	if dotted {
@@ -223,9 +222,8 @@ func isModule8(name string) bool {
 		"vrandmember", "vrange", "vrem", "vsetattr", "vsim"}, name)
 }
 
-// refusedBecause returns the reason why a server of the given version refuses a command that exists in that version.
-// name is in lower case, with a bar before a subcommand. The result is "" if the command is not refused or does not
-// exist in that version.
+// refusedBecause explains why a server of the given version refuses a command. name is in lower case, with a bar before
+// a subcommand. The result is "" if the command is not refused or does not exist in that version.
 func refusedBecause(v Version, name string) string {
 	if why := refused[name]; why != "" {
 		return why
@@ -243,7 +241,7 @@ func notSimulated(name, why string) string {
 	return "ERR fencepost: " + strings.ToUpper(strings.ReplaceAll(name, "|", " ")) + " is not simulated: " + why
 }
 
-// unknownSub returns the error for a subcommand that Redis does not have, or that is not simulated.
+// unknownSub returns the error for a subcommand that Redis does not know or that is not simulated.
 func unknownSub(v Version, command, sub string) string {
 	name := command + "|" + strings.ToLower(sub)
 	if why := refusedBecause(v, name); why != "" {
@@ -252,7 +250,7 @@ func unknownSub(v Version, command, sub string) string {
 	return "ERR unknown subcommand '" + clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
 }
 
-// unknownCommand returns the error for a command that Redis does not have, or that is not simulated.
+// unknownCommand returns the error for a command that Redis does not know or that is not simulated.
 func unknownCommand(v Version, args []string) string {
 	if why := refusedBecause(v, strings.ToLower(args[0])); why != "" {
 		return notSimulated(strings.ToLower(args[0]), why)

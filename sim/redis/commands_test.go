@@ -13,17 +13,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// listed is a command from a list in testdata. For a command of redis-server 7.0.15, the list contains the information
+// listed is a command from a list in testdata. For a command in redis-server 7.0.15, the list contains the information
 // from the reply to COMMAND: the arity, whether the command may change data, and whether scripts may call it. For a
-// command that was added later, the list contains the version that added it. A subcommand is written after its command,
-// separated by a bar.
+// later command, the list contains the version that added it. A subcommand is written after its command, separated by a
+// bar.
 type listed struct {
 	name  string
 	arity int
 	flags []string
 }
 
-// readCommands reads the list of Redis 7.0 commands and, for Redis 8, also the list of commands that were added later.
+// readCommands reads the list of Redis 7.0 commands and, for Redis 8, also the list of later commands.
 func readCommands(t *testing.T, v Version) (list []listed) {
 	t.Helper()
 	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
@@ -60,8 +60,7 @@ func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	return c, arity
 }
 
-// whyRefused returns the reason why a command or subcommand is refused. A subcommand is also refused if its command is
-// refused.
+// whyRefused returns the reason why a command or subcommand is refused. A subcommand is also refused if its command is.
 func whyRefused(v Version, name string) string {
 	container, _, _ := strings.Cut(name, "|")
 	if why := refusedBecause(v, container); why != "" {
@@ -70,7 +69,7 @@ func whyRefused(v Version, name string) string {
 	return refusedBecause(v, name)
 }
 
-// TestEveryCommandIsSimulatedOrRefused checks that each command of a version is either executed or refused with a
+// TestEveryCommandIsSimulatedOrRefused checks that each of a version's commands is either executed or refused with a
 // reason, and that the node has no other commands.
 func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	for _, v := range []Version{Redis7, Redis8} {
@@ -107,7 +106,7 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 
 // TestFlagsOfCommandsAreThoseOfRedis checks that the node and Redis agree on which commands may change data, and on
 // which commands scripts must not call. It omits commands that have subcommands, because in the node such a command has
-// the flags of its subcommands.
+// its subcommands' flags.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	for _, l := range readCommands(t, Redis7) {
 		c, _ := simulated(Redis7, l.name)
@@ -146,7 +145,7 @@ func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
 }
 
-// TestLaterCommandsAreUnknownToRedis7 compares a node of version 7.0 with a real server. It sends all commands, options
+// TestLaterCommandsAreUnknownToRedis7 compares a version 7.0 node with a real server. It sends all commands, options
 // and subcommands that exist only in other versions.
 func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	real := startRealRedis(t).dial()
@@ -176,7 +175,7 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	}
 }
 
-// TestVersionIsGivenInEveryText checks that HELLO, INFO and scripts report the version that the node simulates.
+// TestVersionIsGivenInEveryText checks that HELLO, INFO and scripts report the simulated version.
 func TestVersionIsGivenInEveryText(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -197,7 +196,7 @@ func TestVersionIsGivenInEveryText(t *testing.T) {
 	}
 }
 
-// TestDocumentOfCommands checks that COMMANDS.md agrees with the node's tables of commands.
+// TestDocumentOfCommands checks that COMMANDS.md agrees with the node's command tables.
 func TestDocumentOfCommands(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Commands of the simulated Redis
@@ -281,5 +280,5 @@ that it named.
 	testkit.Golden(t, "COMMANDS.md", b.String())
 }
 
-// inCapitals formats the name of a command as Redis's documentation does.
+// inCapitals formats a command's name as Redis's documentation does.
 func inCapitals(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements commands that compare a value before they act, as the scripts of locks do: CAD and CAS of Tair,
-// and DELEX and SET … IFEQ of Redis 8.4.
+// This file implements commands that compare a value before they act, as lock scripts do: Tair's CAD and CAS, and Redis
+// 8.4's DELEX and SET … IFEQ.
 
-// compareAndDelete implements Tair's CAD. The reply is 1 if the key was deleted, 0 if the key has another value, and -1
-// if the key does not exist.
+// compareAndDelete implements Tair's CAD. The reply is 1 if the key was deleted, 0 if the key has a different value,
+// and -1 if the key does not exist.
 func compareAndDelete(d *store.Data, args []string) {
 	switch k, ok := findText(d, args[1]); {
 	case !ok:
@@ -27,7 +27,7 @@ func compareAndDelete(d *store.Data, args []string) {
 }
 
 // compareAndSet implements Tair's CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]. The reply is 1 if the key was set,
-// 0 if the key has another value, and -1 if the key does not exist. Without an option, the key loses its expiry.
+// 0 if the key has a different value, and -1 if the key does not exist. With no option, the key loses its expiry.
 func compareAndSet(d *store.Data, args []string) {
 	o, ok := parseSetOptions(args[4:], false, false)
 	if !ok || o.nx || o.xx || o.get {
@@ -58,8 +58,8 @@ func compareAndSet(d *store.Data, args []string) {
 	d.ReplyInt(1)
 }
 
-// delex implements DELEX key [IFEQ value | IFNE value] of Redis 8.4. Its reply is 1 if the key was deleted, and
-// otherwise 0. Digests are not simulated.
+// delex implements Redis 8.4's DELEX key [IFEQ value | IFNE value]. It replies with 1 if the key was deleted, and with
+// 0 otherwise. Digests are not simulated.
 func delex(d *store.Data, args []string) {
 	if len(args) == 2 {
 		del(d, args)
@@ -100,7 +100,7 @@ func delex(d *store.Data, args []string) {
 
 const errDigest = "ERR fencepost: IFDEQ and IFDNE are not simulated: locks do not use digests"
 
-// condition is the option IFEQ or IFNE of SET.
+// condition is SET's option IFEQ or IFNE.
 type condition struct {
 	name  string // in upper case; empty: no condition
 	value string
@@ -108,7 +108,7 @@ type condition struct {
 
 func (o *setOptions) compares() bool { return o.only.name != "" }
 
-// met reports whether SET may proceed. If the key has another type, met replies with an error, and answered is true.
+// met reports whether SET may proceed. If the key has a different type, met replies with an error and sets answered.
 func met(d *store.Data, c condition, k *store.Entry) (ok, answered bool) {
 	switch {
 	case k == nil:

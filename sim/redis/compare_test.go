@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// compares contains, for each version, commands that compare a value before they set or delete a key. Each command is
-// followed by its expected reply.
+// compares contains, for each version, commands that compare a value before setting or deleting a key. Each command is
+// followed by the expected reply.
 var compares = map[Version]string{
 	Tair: `
 CAD lock a -> -1

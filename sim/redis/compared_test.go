@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// uncompared lists the simulated commands of Redis 7.0 that no test compares with redis-server, with the reason for
-// each.
+// uncompared lists the simulated Redis 7.0 commands that no test compares with redis-server, with the reason for each.
 var uncompared = map[string]string{
 	"client|id": "each server numbers its own connections",
 	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
@@ -24,7 +23,7 @@ func patterns() [][]string {
 	return tables
 }
 
-// commandNames lists the commands and subcommands with which a pattern can begin. For "SCRIPT LOAD|FLUSH", these are
+// commandNames lists the commands and subcommands that a pattern can begin with. For "SCRIPT LOAD|FLUSH", these are
 // script, script|load and script|flush.
 func commandNames(pattern string) (names []string) {
 	words := strings.Fields(strings.ToLower(pattern))
@@ -55,7 +54,7 @@ func simulatedNames(v Version) (names []string) {
 }
 
 // TestEveryCommandIsCompared checks that each simulated command is compared: with a real redis-server if Redis 7.0 has
-// the command, and otherwise with the replies in the documentation of its version.
+// the command, and otherwise with the replies in the documentation for its version.
 func TestEveryCommandIsCompared(t *testing.T) {
 	real, documented := map[string]bool{}, map[string]bool{}
 	for _, table := range patterns() {

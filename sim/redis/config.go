@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Defaults for replication: the maximum lag of replicas, as in redis.conf, and the time after which semi-synchronous
+// Replication defaults: the maximum lag of replicas, as in redis.conf, and the time after which semi-synchronous
 // replication falls back to asynchronous.
 const (
 	DefaultMinReplicasMaxLag = 10 * time.Second
@@ -17,7 +17,7 @@ const (
 // Config configures a node.
 type Config struct {
 	Persistence store.Policy
-	// FsyncTime is the duration of one fsync. If it is zero or negative, an fsync takes no time.
+	// FsyncTime is how long one fsync takes. If it is zero or negative, an fsync takes no time.
 	FsyncTime time.Duration
 
 	// Version determines which commands exist, and the wording of some replies.
@@ -27,31 +27,31 @@ type Config struct {
 	// process ends.
 	NotifyKeyspaceEvents string
 
-	// Password is the password of the user "default" (requirepass in redis.conf). Before any other command, clients
-	// must send it with AUTH or HELLO. It is empty if no password is required.
+	// Password is the password for the user "default" (requirepass in redis.conf). Clients must send it with AUTH or
+	// HELLO before any other command. It is empty if no password is required.
 	Password string
 
-	// Replicates is the name of the master if the node is a replica. It is empty for a master. The master must be a
-	// process of the run.
+	// Replicates is the master's name if the node is a replica. It is empty for a master. The master must be a process
+	// in the run.
 	Replicates sim.ProcessID
-	// Replicas are the replicas of a master. They are in sync when the run starts; others may join with REPLICAOF.
+	// Replicas are a master's replicas. They are in sync when the run starts; others may join with REPLICAOF.
 	Replicas []sim.ProcessID
-	// MinReplicasToWrite is the number of replicas that must have sent an acknowledgment within MinReplicasMaxLag. If
-	// there are fewer, writes are refused with -NOREPLICAS. Zero disables the check.
+	// MinReplicasToWrite is how many replicas must have sent an acknowledgment within MinReplicasMaxLag. If there are
+	// fewer, writes are refused with -NOREPLICAS. Zero disables the check.
 	MinReplicasToWrite int
-	// MinReplicasMaxLag is the maximum age of a replica's last acknowledgment (see MinReplicasToWrite), in whole
-	// seconds of the node's wall clock. Zero means DefaultMinReplicasMaxLag.
+	// MinReplicasMaxLag is how old a replica's last acknowledgment may be (see MinReplicasToWrite), in whole seconds of
+	// the node's wall clock. Zero means DefaultMinReplicasMaxLag.
 	MinReplicasMaxLag time.Duration
 	// SemiSync delays the reply to a write until one replica has acknowledged the write.
 	SemiSync bool
 	// SemiSyncTimeout is how long a reply is delayed before the node falls back to asynchronous replication. The node
-	// returns to semi-synchronous replication when a replica has caught up. Zero means DefaultSemiSyncTimeout.
+	// returns to semi-synchronous replication once a replica has caught up. Zero means DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
-	// Group records the failovers of the node's group. If it is nil, losses in a failover are not recorded. Group does
-	// not influence how the node behaves.
+	// Group records the failovers in the node's group. If it is nil, losses in a failover are not recorded. Group does
+	// not affect how the node behaves.
 	Group *Group
 	// Cluster makes the node a member of a Redis Cluster (cluster-enabled yes in redis.conf). It is nil if the node is
-	// in no cluster.
+	// not in a cluster.
 	Cluster *ClusterConfig
 }
 
@@ -66,13 +66,13 @@ func VersionOf(name string) Version {
 	return Redis7
 }
 
-// AreEvents reports whether a string is a valid value of notify-keyspace-events.
+// AreEvents reports whether a string is a valid value for notify-keyspace-events.
 func AreEvents(text string) bool {
 	_, trouble := store.ParseEvents(text)
 	return trouble == ""
 }
 
-// withDefaults returns the configuration with the defaults in place of zero values.
+// withDefaults returns the configuration with zero values replaced by their defaults.
 func (c Config) withDefaults() Config {
 	if c.MinReplicasMaxLag == 0 {
 		c.MinReplicasMaxLag = DefaultMinReplicasMaxLag
@@ -83,8 +83,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Version is the version of Redis that a node simulates. It determines which commands and options exist, and the
-// wording of some replies. The zero Version is Redis 7.0.
+// Version is the Redis version that a node simulates. It determines which commands and options exist, and the wording
+// of some replies. The zero Version is Redis 7.0.
 type Version uint8
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// hello implements HELLO: it sets the protocol of the connection, and may also authenticate and name the connection.
+// hello implements HELLO: it sets the connection's protocol, and may also authenticate and name the connection.
 func hello(n *Node, args []string) {
 	g, trouble := parseHello(args)
 	if trouble == "" && g.Auth {
@@ -62,7 +62,7 @@ func (n *Node) greet() {
 	n.data.ReplyLen(0)
 }
 
-// mode returns the mode that HELLO and INFO report.
+// mode returns the mode reported by HELLO and INFO.
 func (n *Node) mode() string {
 	if n.member != nil {
 		return "cluster"
@@ -117,7 +117,7 @@ func quit(n *Node, _ []string) {
 	n.data.ReplyOK()
 }
 
-// reset implements RESET: it puts a connection into the state of a new connection.
+// reset implements RESET, which puts a connection into the same state as a new one.
 func reset(n *Node, _ []string) {
 	if c := n.c; c != nil {
 		n.leave(c)
@@ -129,8 +129,8 @@ func reset(n *Node, _ []string) {
 	n.data.ReplyStatus("RESET")
 }
 
-// clientCommands are the simulated subcommands of CLIENT. They are the ones that client libraries use. SETINFO and
-// NO-TOUCH have existed since Redis 7.2.
+// clientCommands are the simulated CLIENT subcommands, which are those that client libraries use. SETINFO and NO-TOUCH
+// have existed since Redis 7.2.
 var clientCommands = map[string]func(n *Node, args []string){
 	"id":           func(n *Node, _ []string) { n.data.ReplyInt(int64(n.conn)) },
 	"getname":      getName,
@@ -165,7 +165,8 @@ func setName(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// onOrOff implements CLIENT NO-EVICT and CLIENT NO-TOUCH. They have no effect, because a simulated node evicts nothing.
+// onOrOff implements CLIENT NO-EVICT and CLIENT NO-TOUCH. They have no effect, because a simulated node never evicts
+// anything.
 func onOrOff(n *Node, args []string) {
 	if !isOneOf(args[2], "ON", "OFF") {
 		n.data.ReplyError(resp.ErrSyntax)
@@ -174,7 +175,7 @@ func onOrOff(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// Closed forgets a connection that its client has closed, including its transaction, watched keys and subscriptions.
+// Closed forgets a connection closed by its client, including its transaction, watched keys and subscriptions.
 func (n *Node) Closed(conn uint64) {
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{closed: conn})
@@ -203,14 +204,14 @@ func (n *Node) closed(conn uint64) {
 	}
 }
 
-// hangUp closes a connection after the replies and pushes of the current turn of the event loop have been sent.
+// hangUp closes a connection once the replies and pushes from the current event-loop turn have been sent.
 func (n *Node) hangUp(conn uint64) {
 	n.closed(conn)
 	n.held = append(n.held, heldReply{conn: conn})
 }
 
-// hangUpAll closes the connections of all clients, and drops waiting requests. A Sentinel requests this when it changes
-// the node's role (CLIENT KILL TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c).
+// hangUpAll closes all clients' connections, and drops waiting requests. A Sentinel requests this when it changes the
+// node's role (CLIENT KILL TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c).
 func (n *Node) hangUpAll() {
 	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {

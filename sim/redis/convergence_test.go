@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// ofAllTypes lists commands for keys of all types, ofLists lists commands for lists, including some that wait, and
-// ofHashes lists commands for hashes whose fields have deadlines.
+// ofAllTypes contains commands for keys of all types. ofLists contains list commands, including some that wait.
+// ofHashes contains commands for hashes whose fields have deadlines.
 var (
 	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
 		{"RPUSH", "l", "x"}, {"LPOP", "l"}, {"RPOPLPUSH", "l", "m"}, {"GET", "a"},
@@ -88,8 +88,8 @@ func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string
 	return c
 }
 
-// TestNodesConverge injects random faults into groups. At the end of each run, one node is the master, all nodes have
-// its data, and every missing key has a record.
+// TestNodesConverge injects random faults into groups. At the end of each run, exactly one node must be the master, all
+// nodes must have its data, and every missing key must have a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(8)
 	if testkit.Full() {
@@ -124,8 +124,8 @@ func converges(t *testing.T, seed uint64, version redis.Version, commands [][]st
 	}
 }
 
-// accounted checks every key that was set. At the end, the key must exist, or another attempt must have set it again,
-// or a record must say that it is gone.
+// accounted checks every key that was set. At the end, the key must exist, another attempt must have set it again, or a
+// record must say that it is gone.
 func accounted(t *testing.T, c *cluster, seed uint64) {
 	type owned struct {
 		name string

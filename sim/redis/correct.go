@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Where miniredis replies differently from Redis 7.0, a check runs first and gives Redis's reply.
-// TestNodeAnswersAsRedis has found all of these differences.
+// miniredis does not always reply as Redis 7.0 does. Where it differs, a check runs first and replies as Redis would.
+// TestNodeAnswersAsRedis found all of these differences.
 
-// checkType replies with an error if the key has a type other than kind. If the key does not exist and ifAbsent is not
-// nil, it calls ifAbsent to reply. It reports whether it has replied.
+// checkType replies with an error if the key has a type other than kind. If the key does not exist, it calls ifAbsent
+// to reply, unless ifAbsent is nil. It reports whether it has replied.
 func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool) {
 	if d.Find(name) == nil {
 		if ifAbsent == nil {
@@ -28,9 +28,9 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 	return false
 }
 
-// indices returns a function that checks the arguments at the positions first to last. They must be integers, and are
-// parsed as strictly as Redis parses them. If any later argument is not one of the given options, the function leaves
-// the check to miniredis, because Redis checks the options first.
+// indices returns a function that checks that the arguments at positions first to last are integers in Redis's strict
+// syntax. If any later argument is not one of the given options, the function leaves the check to miniredis, because
+// Redis checks the options first.
 func indices(first, last int, options ...string) func(d *store.Data, args []string) bool {
 	return func(d *store.Data, args []string) bool {
 		for _, option := range args[last+1:] {
@@ -114,7 +114,7 @@ func scan(d *store.Data, args []string) {
 	d.FindHidden(func(name string) bool { return pattern == "*" || resp.Match(pattern, name) })
 }
 
-// findSets looks up the keys of a set command. It stops at the first key that is not a set.
+// findSets looks up a set command's keys. It stops at the first key that is not a set.
 func findSets(d *store.Data, names []string) {
 	for _, name := range names {
 		if d.Find(name) != nil && d.Type(name) != "set" {
@@ -129,7 +129,7 @@ func readSets(d *store.Data, args []string) bool {
 	return false
 }
 
-// popFirst checks the count argument of LPOP and RPOP. It returns true if it has replied with an error.
+// popFirst checks LPOP's and RPOP's count argument. It returns true if it has replied with an error.
 func popFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
 		d.ReplyError(wrongArity(strings.ToLower(args[0])))
@@ -162,8 +162,8 @@ func lmoveFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// smoveFirst handles some special cases as Redis does. If the source does not exist, the destination does not matter. A
-// move from a set to the same set changes nothing. A destination that already contains the member does not change.
+// smoveFirst handles some special cases as Redis does. If the source does not exist, the destination does not matter.
+// Moving from a set to the same set changes nothing. A destination that already contains the member does not change.
 func smoveFirst(d *store.Data, args []string) bool {
 	d.Find(args[2])
 	if checkType(d, args[1], "set", func() { d.ReplyInt(0) }) {
@@ -180,7 +180,7 @@ func smoveFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// zpopFirst checks the count argument of ZPOPMIN and ZPOPMAX. It reports whether it has replied.
+// zpopFirst checks ZPOPMIN's and ZPOPMAX's count argument. It reports whether it has replied.
 func zpopFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
 		d.ReplyError(resp.ErrSyntax)
@@ -202,8 +202,8 @@ func zpopFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// storeSet implements SUNIONSTORE and similar commands. If the result is empty, miniredis would store an empty set,
-// which it cannot handle later.
+// storeSet implements SUNIONSTORE and similar commands. If the result is empty, miniredis would store an empty set, and
+// it cannot handle those.
 func storeSet(read string) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		findSets(d, args[2:])

@@ -63,7 +63,7 @@ func TestSameCallsGiveSameBytes(t *testing.T) {
 	}
 }
 
-// TestLogGivesTheDataBack replays the logs of random runs. The data that a clean shutdown keeps must be complete and
+// TestLogGivesTheDataBack replays the logs of random runs. The data kept by a clean shutdown must be complete and
 // unchanged.
 func TestLogGivesTheDataBack(t *testing.T) {
 	for seed := range uint64(40) {
@@ -77,7 +77,7 @@ func TestLogGivesTheDataBack(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheNodeAreThoseOfMiniredis checks the invariant of store.Data after random runs: once the strings have been
+// TestKeysOfTheNodeAreThoseOfMiniredis checks store.Data's invariant after random runs: once the strings have been
 // copied to miniredis, the node and miniredis have the same keys.
 func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 	for seed := range uint64(40) {

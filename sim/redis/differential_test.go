@@ -42,11 +42,10 @@ func (v vocabulary) bound() string {
 // longTTL returns a random TTL that outlasts the test.
 func (v vocabulary) longTTL() string { return v.one("100000", "200000", "500000000") }
 
-// shortTTL returns a random TTL, in the unit of the command, that is short enough to expire when the test moves the
-// clock.
+// shortTTL returns a random TTL, in the command's unit, that is short enough to expire when the test moves the clock.
 func (v vocabulary) shortTTL() string { return v.one("1", "2", "50", "100", "1500") }
 
-// moment and second return random absolute times around the start of the test, in ms and s.
+// moment and second return random absolute times close to the start of the test, in ms and s.
 func (v vocabulary) moment() string {
 	return strconv.FormatInt(epoch/1_000_000+int64(v.IntN(9)-2)*50, 10)
 }
@@ -57,7 +56,7 @@ func (v vocabulary) second() string {
 // wait returns a random timeout in seconds that is short enough to expire when the test moves the clock.
 func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
 
-// classes returns random classes of notifications, as letters.
+// classes returns random notification classes, as letters.
 func (v vocabulary) classes() string {
 	return v.one("KEA", "KEA", "KEg$", "Elx", "Kshz", "nAKE", "AK", "Kg$lshzxetd", "E$")
 }
@@ -77,8 +76,8 @@ func (v vocabulary) several(least int, draw func() string) []string {
 
 // spell replaces the letters in a pattern with random words. K stands for a key, V for a value, M for a member, I for
 // an index, S for a score, B for a bound, T for a long TTL, P for a short TTL, A for an absolute time in ms, E for an
-// absolute time in s, C for a channel, X for a pattern of channels, W for a timeout, N for classes of notifications, L
-// for a library of functions, and F for the name of a function. "K+" means one or more keys.
+// absolute time in s, C for a channel, X for a channel pattern, W for a timeout, N for notification classes, L for a
+// function library, and F for a function name. "K+" means one or more keys.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
 		"T": v.longTTL, "P": v.shortTTL, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
@@ -98,7 +97,7 @@ func (v vocabulary) spell(pattern string) []string {
 	return args
 }
 
-// move returns a random change of the wall clock, from 0.6 ms to 1.5 s forward or backward.
+// move returns a random wall clock change, from 0.6 ms to 1.5 s forward or backward.
 func (v vocabulary) move() time.Duration {
 	all := []time.Duration{600 * time.Microsecond, -600 * time.Microsecond, time.Millisecond, -time.Millisecond,
 		50 * time.Millisecond,
@@ -196,8 +195,8 @@ var families = map[string][]string{
 		"INCR K", "SET K V PX P", "FLUSHALL", "PING"},
 }
 
-// looking lists commands whose replies show the state of keys. In tests, they are mixed with the commands of each
-// family (see families).
+// looking lists commands with replies that show the state of keys. In tests, they are mixed with each family's commands
+// (see families).
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
 // TestNodeAnswersAsRedis sends random commands to the node and to a real Redis server, on two connections, while the
@@ -262,8 +261,8 @@ func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []st
 }
 
 // sameStream reports whether the node and Redis have sent the same data on a connection: the same replies in the same
-// order, and the same pushes before and after the replies. Pushes whose order Redis does not define may be in a
-// different order. Connection numbers may also differ.
+// order, and the same pushes before and after the replies. Pushes may be in a different order if Redis does not define
+// one. Connection numbers may also differ.
 func sameStream(args []string, got, want string) bool {
 	got, want = connectionID.ReplaceAllString(got, "${1}:0"), connectionID.ReplaceAllString(want, "${1}:0")
 	if sameReply(args, got, want) {
@@ -312,7 +311,7 @@ func sameReply(args []string, got, want string) bool {
 	case "EVAL":
 		return (strings.Contains(args[1], "hgetall") || strings.Contains(args[1], "smembers")) &&
 			sameReply([]string{"EXEC"}, got, want)
-	// The reply is an array of arrays or a push whose elements are in no defined order.
+	// The reply is an array of arrays, or a push with elements in no defined order.
 	case "EXEC", "FUNCTION", "SCAN", "PUBLISH", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB":
 		a, b := strings.Split(got, "\r\n"), strings.Split(want, "\r\n")
 		slices.Sort(a)

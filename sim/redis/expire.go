@@ -11,7 +11,7 @@ import (
 // removeAsked deletes an existing key as requested by the current command.
 func removeAsked(d *store.Data, name string) { d.Remove(name, history.Deleted, d.Attempt) }
 
-// expireOptions are the options NX, XX, GT and LT of EXPIRE and similar commands.
+// expireOptions are the NX, XX, GT and LT options of EXPIRE and similar commands.
 type expireOptions struct{ nx, xx, gt, lt bool }
 
 func parseExpireOptions(args []string) (o expireOptions, trouble string) {
@@ -28,7 +28,7 @@ func parseExpireOptions(args []string) (o expireOptions, trouble string) {
 }
 
 // admits reports whether the options allow a command to replace a key's current deadline with the requested one. A key
-// without a deadline is treated as if its deadline were infinitely late.
+// without a deadline is treated as if its deadline were infinite.
 func (o expireOptions) admits(current, requested int64) bool {
 	switch {
 	case o.nx && current != store.Never, o.xx && current == store.Never:
@@ -83,9 +83,9 @@ func expire(command string, seconds, absolute bool) func(d *store.Data, args []s
 	}
 }
 
-// giveDeadline sets the deadline of an existing key, or deletes the key if the deadline is not in the future. A TTL of
-// zero or less is a request to delete the key. An absolute time in the past is recorded as an expiry instead: the
-// sender's clock was slow, or the request arrived late.
+// giveDeadline sets an existing key's deadline, or deletes the key if the deadline is not in the future. A TTL of zero
+// or less is a request to delete the key. But an absolute time in the past is recorded as an expiry: the sender's clock
+// was slow, or the request arrived late.
 func giveDeadline(d *store.Data, name string, k *store.Entry, when int64, absolute bool) {
 	switch {
 	case when > d.Now:

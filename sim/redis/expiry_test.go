@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// epochPlus returns the time d after the epoch of the tests, in ms since 1970, as a string.
+// epochPlus returns the time d after the tests' epoch, in ms since 1970, as a string.
 func epochPlus(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
@@ -81,8 +81,8 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 }
 
 // TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack checks that an expired key is alive again if the
-// clock is set back before the key is deleted, and that the records show this. An expired key is deleted when a command
-// accesses it, or by the background cycle every 100 ms.
+// clock is set back before the key has been deleted, and that the records show this. An expired key is deleted when a
+// command accesses it, or by the background cycle every 100 ms.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -138,9 +138,9 @@ func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	}
 }
 
-// TestSetWithADeadlineThatIsNow and the test after it check that two bugs of miniredis are not visible. With a PXAT
-// that is exactly now, miniredis creates a key that never expires. A PXAT in the past leaves a TTL behind, so that the
-// key of a later SET expires.
+// TestSetWithADeadlineThatIsNow and the test after it check that two miniredis bugs are not visible. With a PXAT that
+// is exactly now, miniredis creates a key that never expires. A PXAT in the past leaves a TTL behind, so that a later
+// SET's key expires.
 func TestSetWithADeadlineThatIsNow(t *testing.T) {
 	m := newMachine(Config{})
 	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+epochPlus(0)), "OK")

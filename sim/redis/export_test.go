@@ -8,14 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Connections returns the number of connections for which a node keeps any state.
+// Connections returns how many connections a node is keeping any state for.
 func Connections(n *Node) int { return len(n.conns) }
 
 // Keys lists the data, sorted by name. It does not delete expired keys.
 func (n *Node) Keys() []store.Key { return n.data.Snapshot().Keys }
 
-// Log returns the content of the append-only file as commands, one per line. It includes effects that are not on disk
-// yet.
+// Log returns the append-only file's content as commands, one per line. It includes effects that are not on disk yet.
 func (n *Node) Log() []string {
 	list := n.aof.All()
 	lines := make([]string, len(list))
@@ -31,7 +30,7 @@ func (n *Node) Master() sim.ProcessID { return n.repl.master }
 // Degraded reports whether semi-synchronous replication has fallen back to asynchronous.
 func (n *Node) Degraded() bool { return n.repl.degraded }
 
-// written returns an effect as the command that Redis would write to its append-only file.
+// written returns an effect in the form of the command that Redis would write to its append-only file.
 func written(e *store.Effect) []string {
 	switch e.Op {
 	case store.OpSet:

@@ -10,8 +10,8 @@ import (
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
-// newFace returns a node that handles the client connections of a Sentinel. It uses Redis's protocol and stores no
-// data. It executes only faceCommands itself, and passes all other commands to answer, which replies by writing to w.
+// newFace returns a node that handles a Sentinel's client connections. It uses Redis's protocol and stores no data. It
+// executes only faceCommands itself, and passes all other commands to answer, which writes the reply to w.
 func newFace(v Version, answer func(w *resp.Writer, args []string)) *Node {
 	n := New(Config{Version: v})
 	n.face = answer
@@ -26,7 +26,7 @@ func (n *Node) announce(channel, message string) {
 	n.finishTurn()
 }
 
-// outward passes a command to the Sentinel. It returns false if the node itself must execute the command.
+// outward passes a command to the Sentinel. It returns false if the node must execute the command itself.
 func (n *Node) outward(args []string) bool {
 	switch {
 	case isOneOf(args[0], faceCommands...):

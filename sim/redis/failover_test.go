@@ -10,11 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// quick configures a Sentinel that considers a master to be down after three seconds.
+// quick configures a Sentinel that considers a master down after three seconds.
 var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
 
-// fourLooks is longer than a Sentinel takes to begin a failover that it was ordered to perform, choose a replica, and
-// order it to become master.
+// fourLooks is more time than a Sentinel needs to begin an ordered failover, choose a replica, and make it the master.
 const fourLooks = 400 * ms
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
@@ -187,8 +186,8 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 	}
 }
 
-// TestDeposedMasterIsReinstated: a failover makes a deposed master the master again before it has begun to follow the
-// new master. The node then has its own data, and no data that was sent to the other master.
+// TestDeposedMasterIsReinstated checks a failover that makes a deposed master the master again before it has started
+// following the new master. The node must then have its own data, and none that was sent to the other master.
 func TestDeposedMasterIsReinstated(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: time.Minute})
 	var switches []string

@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements the commands for deadlines of a hash's fields, which were added in Redis 7.4 and 8.0. It also
-// implements the effects of these deadlines on other hash commands. As in Redis, HEXPIRE and HSETEX with KEEPTTL find a
-// field that has expired but has not been deleted yet.
+// This file implements the commands for hash-field deadlines, which were added in Redis 7.4 and 8.0. It also implements
+// how these deadlines affect other hash commands. As in Redis, HEXPIRE and HSETEX with KEEPTTL find a field that has
+// expired but has not been deleted yet.
 
-// latestField is the latest deadline, in ms, that a field can have.
+// latestField is the latest deadline that a field can have, in ms.
 const latestField = 1<<46 - 1
 
-// The results that the commands for deadlines return, one per field.
+// Results of the deadline commands, one per field.
 const (
 	noField    = -2
 	noDeadline = -1
@@ -26,8 +26,8 @@ const (
 	deleted    = 2
 )
 
-// fieldTime parses the deadline of a field. The text is in the unit of the command and relative to base. base and the
-// result are in ms.
+// fieldTime parses a field's deadline. text is relative to base, in the unit that the command uses. base and the result
+// are in ms.
 func fieldTime(command, text string, seconds bool, base int64) (when int64, trouble string) {
 	when, ok := resp.ParseInt(text)
 	switch {
@@ -46,10 +46,10 @@ func fieldTime(command, text string, seconds bool, base int64) (when int64, trou
 	return when + base, ""
 }
 
-// errFieldCount is the error for a number of fields that is not a positive integer.
+// errFieldCount is the error if the number of fields is not a positive integer.
 const errFieldCount = "ERR Number of fields must be a positive integer"
 
-// fieldList parses the last arguments of a command, beginning at the given position: "FIELDS count field …".
+// fieldList parses a command's last arguments, starting at the given position: "FIELDS count field …".
 func fieldList(args []string, at int, badCount string) (fields []string, trouble string) {
 	if !strings.EqualFold(args[at], "fields") {
 		return nil, "ERR Mandatory argument FIELDS is missing or not at the right position"
@@ -71,7 +71,7 @@ func fieldList(args []string, at int, badCount string) (fields []string, trouble
 // isNoHash replies with an error if a key exists but is not a hash. It reports whether it has replied.
 func isNoHash(d *store.Data, name string) bool { return checkType(d, name, "hash", nil) }
 
-// replyEach calls a function for each field, and replies with an array of the results.
+// replyEach calls the function one for each field, and replies with an array of the results.
 func replyEach(d *store.Data, fields []string, one func(field string) int64) {
 	d.ReplyLen(len(fields))
 	for _, field := range fields {
@@ -132,8 +132,8 @@ func hexpire(command string, seconds, absolute bool) func(d *store.Data, args []
 	}
 }
 
-// timeField gives a field a deadline. If the deadline is not in the future, it deletes the field and returns true. On a
-// replica, the master is responsible for the deletion.
+// timeField gives a field a deadline. If the deadline has already been reached, it deletes the field and returns true.
+// On a replica, the deletion is left to the master.
 func timeField(d *store.Data, name string, k *store.Entry, field string, when int64, absolute bool) (dropped bool) {
 	if when <= d.Now && !d.Obeys() {
 		d.DropField(name, k, field, when, absolute)
@@ -150,16 +150,16 @@ func logFields(d *store.Data, command, fields []string) {
 	}
 }
 
-// endFields is called at the end of a command that may have deleted fields. If the hash is empty, endFields deletes it
-// and publishes a notification.
+// endFields is called at the end of a command that may have deleted fields. If the hash is now empty, endFields deletes
+// it and publishes a notification.
 func endFields(d *store.Data, name string, k *store.Entry) {
 	if d.EndFields(name, k) {
 		d.Notify(store.Generic, "del", name)
 	}
 }
 
-// httl implements HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME. Unlike HGET, these commands no longer find a field in the
-// millisecond of its deadline. Redis does the same for hashes of at most 512 short fields.
+// httl implements HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME. Unlike HGET, these commands do not find a field in the
+// very millisecond of its deadline. In Redis, this is true of hashes with at most 512 short fields.
 func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		k, fields, ok := hashAndFields(d, args)
@@ -187,8 +187,8 @@ func httl(seconds, absolute bool) func(d *store.Data, args []string) {
 	}
 }
 
-// hashAndFields reads the arguments KEY FIELDS COUNT FIELD… of a command. If the key is not a hash, or the list of
-// fields is malformed, it replies with an error and returns false. The hash is nil if the key does not exist.
+// hashAndFields reads a command's arguments KEY FIELDS COUNT FIELD…. If the key is not a hash, or the list of fields is
+// malformed, it replies with an error and returns false. The hash is nil if the key does not exist.
 func hashAndFields(d *store.Data, args []string) (k *store.Entry, fields []string, ok bool) {
 	if isNoHash(d, args[1]) {
 		return nil, nil, false
@@ -226,7 +226,7 @@ func hpersist(d *store.Data, args []string) {
 	}
 }
 
-// lookUpField looks up a field of a hash for a command. If the field has expired, it is deleted.
+// lookUpField looks up a field of a hash for a command. If the field has expired, lookUpField deletes it.
 func lookUpField(d *store.Data, name, field string) {
 	if k := d.Find(name); d.FindField(name, k, field) {
 		d.Notify(store.Hash, "hexpired", name)
@@ -240,8 +240,8 @@ func fieldFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// hmgetFirst looks up the fields before HMGET is executed. If an expired field was the last one in the hash, hmgetFirst
-// publishes no notification for that field, as in Redis.
+// hmgetFirst looks up the fields before HMGET is executed. As in Redis, it does not publish a notification for an
+// expired field if that was the hash's last field.
 func hmgetFirst(d *store.Data, args []string) bool {
 	k := d.Find(args[1])
 	expired, empty := false, false
@@ -260,7 +260,7 @@ func hmgetFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// hlenFirst makes HLEN also count fields that have expired but have not been deleted yet.
+// hlenFirst makes HLEN include fields that have expired but have not been deleted yet.
 func hlenFirst(d *store.Data, args []string) bool {
 	k := d.Find(args[1])
 	if k == nil || k.Past() == 0 {
@@ -322,7 +322,7 @@ func hdelFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// removeFields removes fields because the current command deletes them, and publishes a notification.
+// removeFields removes fields on behalf of the current command, and publishes a notification.
 func removeFields(d *store.Data, name string, k *store.Entry, fields []string) {
 	if len(fields) > 0 {
 		d.LogCommand(append([]string{"hdel", name}, fields...))

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// timedFields lists patterns of commands for hashes whose fields have deadlines.
+// timedFields lists command patterns for hashes whose fields have deadlines.
 var timedFields = []string{"HEXPIRE|HPEXPIRE K P FIELDS 1 M", "HEXPIRE|HPEXPIRE K P NX|XX|GT|LT FIELDS 1 M",
 	"HPEXPIRE K P FIELDS 2 M M", "HPEXPIRE K P|0 NX|XX|GT|LT FIELDS 3 M M M", "HEXPIREAT K E FIELDS 1 M",
 	"HPEXPIREAT K A FIELDS 1 M", "HPEXPIREAT K A NX|XX|GT|LT FIELDS 2 M M", "HEXPIREAT K E NX|XX|GT|LT FIELDS 1 M",
@@ -27,7 +27,7 @@ var timedFields = []string{"HEXPIRE|HPEXPIRE K P FIELDS 1 M", "HEXPIRE|HPEXPIRE 
 	"WATCH K", "TTL K", "APPEND K V", "RPOPLPUSH K K", "SMOVE K K M",
 	"EVAL return(redis.call('hpexpire',KEYS[1],ARGV[1],'FIELDS',1,'x')) 1 K P"}
 
-// exFields lists patterns of the commands for fields that were added in Redis 8.0.
+// exFields lists patterns of the field commands that were added in Redis 8.0.
 var exFields = []string{"HSETEX K EX|PX P FIELDS 1 M V", "HSETEX K FNX|FXX PX P FIELDS 1 M V",
 	"HSETEX K PX P FNX|FXX FIELDS 2 M V M V", "HSETEX K KEEPTTL FIELDS 1 M V", "HSETEX K FIELDS 1 M V",
 	"HSETEX K FNX|FXX FIELDS 2 M V M V", "HSETEX K EXAT E FIELDS 1 M V", "HSETEX K PXAT A FIELDS 2 M V M V",
@@ -38,8 +38,8 @@ var exFields = []string{"HSETEX K EX|PX P FIELDS 1 M V", "HSETEX K FNX|FXX PX P 
 	"HGETEX K EX x|-1 FIELDS 1 M", "HGETEX K FIELDS 0|2 M", "HGETEX K foo 1 M", "HGETDEL K FIELDS 1 M",
 	"HGETDEL K FIELDS 2 M M", "HGETDEL K FIELDS 0|2|x M", "HGETDEL K foo 1 M"}
 
-// laterPath returns the path of the redis-server that FENCEPOST_REDIS8 names. Its version must be 7.4 or later. Tests
-// use it for commands that the redis-server on PATH does not have.
+// laterPath returns the path of the redis-server named by FENCEPOST_REDIS8. Its version must be 7.4 or later. Tests use
+// it for commands that the redis-server on PATH does not have.
 func laterPath(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("FENCEPOST_REDIS8")
@@ -49,8 +49,8 @@ func laterPath(t *testing.T) string {
 	return path
 }
 
-// TestFieldsExpireAsInRedis sends the same random commands, for hashes whose fields have deadlines, to the node and to
-// a real server. Two other connections receive notifications.
+// TestFieldsExpireAsInRedis checks that the node behaves like a real server. It sends both of them the same random
+// commands, for hashes whose fields have deadlines. Two other connections receive notifications.
 func TestFieldsExpireAsInRedis(t *testing.T) {
 	server := startRealServer(t, laterPath(t))
 	patterns := timedFields

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// redis8 configures a server that has the commands for deadlines of fields.
+// redis8 configures a server that has the field deadline commands.
 var redis8 = Config{Version: Redis8, Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
 func TestAFieldHasADeadlineAndRecordsOfItsOwn(t *testing.T) {
@@ -78,7 +78,7 @@ func TestFieldsOutliveARestartWithTheirDeadlines(t *testing.T) {
 		"key-gone lock.a of client-1/1: lost in crash (disk lost)")
 }
 
-// TestReplicasGetDeadlinesOfFieldsAsTimes: replicas get deadlines as absolute times, because a relative time would
+// TestReplicasGetDeadlinesOfFieldsAsTimes checks that replicas get deadlines as absolute times. A relative time would
 // result in a different deadline on a replica.
 func TestReplicasGetDeadlinesOfFieldsAsTimes(t *testing.T) {
 	m := newMachine(redis8)

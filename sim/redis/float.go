@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// These constants describe the long double that Redis uses for additions on x86-64: the number of bits in its mantissa,
-// and its largest and smallest exponents.
+// Properties of the long double in which Redis does additions on x86-64: the number of mantissa bits, and the largest
+// and smallest exponents.
 const (
 	mantissa   = 64
 	greatestLD = 16384
 	leastLD    = -16444
 )
 
-// parseFloat parses a number as strtold does. It rejects NaN and numbers that a long double cannot represent.
+// parseFloat parses a number like strtold. It rejects NaN and numbers that a long double cannot represent.
 func parseFloat(s string) (*big.Float, bool) {
 	if s == "" || strings.ContainsAny(s, " \t\r\n\v\f_") {
 		return nil, false
@@ -54,7 +54,7 @@ func formatFloat(v *big.Float) string {
 }
 
 // incrByFloat implements INCRBYFLOAT. The key keeps its owner and deadline. Redis logs the sum as a SET with KEEPTTL.
-// The simulated node logs the addition instead, which has the same result and keeps the owner.
+// The simulated node logs the addition instead, which has the same result and preserves the owner.
 func incrByFloat(d *store.Data, args []string) {
 	name := args[1]
 	k, ok := findText(d, name)
@@ -87,7 +87,7 @@ func incrByFloat(d *store.Data, args []string) {
 	d.ReplyBulk(sum)
 }
 
-// timeout parses the timeout of a command. The text is in seconds, and the result is in milliseconds; 0 means forever
+// timeout parses a command's timeout, given in seconds, and returns it in milliseconds; 0 means forever
 // (getTimeoutFromObjectOrReply, timeout.c).
 func timeout(v Version, text string) (ms int64, trouble string) {
 	f, ok := parseFloat(text)

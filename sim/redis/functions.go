@@ -32,7 +32,7 @@ func (n *Node) function(name string) *lua.Function {
 }
 
 // mayWrite reports whether a request may change data. A function call may change data, unless the function was
-// registered with the flag no-writes.
+// registered with the no-writes flag.
 func (n *Node) mayWrite(c *nodeCommand, args []string) bool {
 	switch {
 	case c.Flags&write != 0:
@@ -176,7 +176,7 @@ func (n *Node) listLibraries(args []string) (trouble string) {
 	return ""
 }
 
-// librariesImage returns effects that load the libraries of this node.
+// librariesImage returns effects that load this node's libraries.
 func (n *Node) librariesImage() (list []store.Effect) {
 	for _, l := range n.libraries {
 		list = append(list, store.Effect{Op: store.OpCommand, Args: []string{"function", "load", l.Code}})

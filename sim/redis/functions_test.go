@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// libraryBodies lists libraries of functions, without their first lines.
+// libraryBodies lists function libraries without their first lines.
 var libraryBodies = []string{
 	"redis.register_function('f', function(keys, args) return {keys[1], args[1], #keys, #args} end)",
 	"redis.register_function('g', function(keys, args)\n" +
@@ -51,7 +51,7 @@ var libraryBodies = []string{
 	"return redis.REDIS_VERSION_NUM", "return redis.sha1hex('')", "redis.x = 1", "return _G",
 }
 
-// library returns a random library of functions.
+// library returns a random function library.
 func (v vocabulary) library() string {
 	first := v.one("#!lua name=l\n", "#!lua name=m\n", "#!LUA NAME=l\n", "#!lua\n", "",
 		"#!js name=l\n", "#!lua name=l name=m\n", "#!lua foo=l\n", "#!lua name=a-b\n", "#!lua name=\n",
@@ -88,7 +88,7 @@ func TestFunctionsAreData(t *testing.T) {
 }
 
 // TestFunctionsChangeKeysForTheAttempt checks that if a function changes a key, the change belongs to the attempt that
-// called the function. The log must contain the effects of the function.
+// called the function. The log must contain the function's effects.
 func TestFunctionsChangeKeysForTheAttempt(t *testing.T) {
 	m := newMachine(Config{Persistence: store.Always})
 	m.args("client-1/1", "FUNCTION", "LOAD", releaseLibrary)
@@ -100,7 +100,7 @@ func TestFunctionsChangeKeysForTheAttempt(t *testing.T) {
 	check(t, "the log", strings.Join(log[1:], "; "), "SET lock a; DEL lock")
 }
 
-// TestReplicasRefuseFunctionsThatMayWrite checks that a replica calls only functions with the flag no-writes.
+// TestReplicasRefuseFunctionsThatMayWrite checks that a replica calls only functions that have the no-writes flag.
 func TestReplicasRefuseFunctionsThatMayWrite(t *testing.T) {
 	m := newMachine(Config{Persistence: store.Always})
 	m.args("client-1/1", "FUNCTION", "LOAD", releaseLibrary+" redis.register_function{function_name='look', "+

@@ -39,7 +39,7 @@ func typeOf(d *store.Data, args []string) {
 	d.ReplyStatus(d.Type(args[1]))
 }
 
-// dbsize implements DBSIZE. It counts expired keys that still exist, as Redis does.
+// dbsize implements DBSIZE. Like Redis, it counts expired keys that still exist.
 func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
 // rename implements RENAME and RENAMENX. The key keeps its deadline and its owner. The owner is determined by the
@@ -107,7 +107,7 @@ func copyKey(d *store.Data, args []string) {
 	}
 }
 
-// checkDB returns an error for every database other than 0.
+// checkDB returns an error for any database other than 0.
 func checkDB(s string) (trouble string) {
 	switch v, ok := resp.ParseInt(s); {
 	case !ok:

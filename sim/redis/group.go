@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Group observes a master and its replicas. It sees the data of all nodes at once, which no node can. Therefore it
-// knows what a failover has lost. It only writes records, and the nodes' behavior does not depend on it.
+// Group observes a master and its replicas. It sees the data of all nodes at once, which no node can, so it knows what
+// a failover has lost. It only writes records. The nodes' behavior does not depend on it.
 //
-// The masters write the records of a group. A replica writes none until it is promoted. After a promotion, every key
-// that the old master had and the new one does not have is recorded as lost in failover. A key that the old master had
-// deleted, but whose DEL did not arrive, is recorded as set again, with an empty By. Data that the deposed master
+// A group's masters write its records. A replica does not write any until it is promoted. After a promotion, every key
+// that the old master had and the new one does not have is recorded as lost in failover. If the old master had deleted
+// a key, but its DEL did not arrive, the key is recorded as set again, with an empty By. Data that the deposed master
 // accepted after the promotion is recorded as lost when the new master's data replaces it. A replica may also drop keys
-// because its master came back from a restart without them. The replica records these keys with the reason that was
-// recorded at the master. When a node becomes master again, even if it was never deposed, it records what has happened
-// to all keys that exist according to its own records. A reader of the history relies on these records.
+// because its master restarted without them. The replica records these keys with the reason that was recorded at the
+// master. When a node becomes master again, even if it was never deposed, it records what has happened to all keys that
+// exist according to its own records. Readers of the history rely on these records.
 //
-// Each group of a run needs a Group of its own. The zero Group is ready to use.
+// Each group in a run needs its own Group. The zero Group is ready to use.
 type Group struct {
-	// Promoted, if not nil, is called before the records of each promotion are written.
+	// Promoted, if not nil, is called before the consequences of a promotion are recorded.
 	Promoted func(old, promoted sim.ProcessID)
 
 	nodes  map[sim.ProcessID]*Node
@@ -52,14 +52,14 @@ func (n *Node) standing() []store.Holding {
 	return n.data.Snapshot().Holdings()
 }
 
-// stands reports whether, according to the node's own records, a key or member existed when the node last wrote
-// records.
+// stands reports whether, according to the node's own records, a key or member existed when the node last recorded
+// anything.
 func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
-// promoted records how the data of a new master differs from the data that exists according to the old master's
-// records. If n was master before and no other node has been promoted since, n's own records are used.
+// promoted records how the new master n's data differs from the data that exists according to earlier records. These
+// are the old master's records or, if no other node has been promoted since n was master, n's own.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return
@@ -81,7 +81,7 @@ func (g *Group) promoted(n *Node) {
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note stores why a node has lost holding h, for records of other nodes about the same loss. An expiry is not a
+// note stores why a node has lost holding h. Other nodes use this when they record the same loss. An expiry is not a
 // loss.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
@@ -89,19 +89,19 @@ func (g *Group) note(h *store.Holding, why history.Why) {
 	}
 }
 
-// lostBefore reports whether the group had already lost holding h when n was deposed. If so, the reason that the
-// group has recorded is kept, and the reason for the loss at n is ignored.
+// lostBefore reports whether the group had already lost holding h when n was deposed. If so, the group's recorded
+// reason stands, and the reason for n's loss is ignored.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
 }
 
-// isDivergent reports whether the key or member of holding h was set on n after n had been deposed.
+// isDivergent reports whether holding h's key or member was set on n after n had been deposed.
 func (n *Node) isDivergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
-// resynced records what a replica has lost because its master's data has replaced its own.
+// resynced records what a replica lost when its master's data replaced its own.
 func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	if g == nil {
 		return
@@ -127,7 +127,7 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	n.repl.recorded, n.repl.ownData = nil, nil
 }
 
-// ownedOf returns the keys and members in a list of holdings, each with its owner, as a set.
+// ownedOf returns the set of keys and members in a list of holdings, each with its owner.
 func ownedOf(list []store.Holding) map[store.Title]bool {
 	set := make(map[store.Title]bool, len(list))
 	for i := range list {

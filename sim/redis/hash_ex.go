@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements HSETEX, HGETEX and HGETDEL, which were added in Redis 8.0. These commands read or write fields
-// of a hash. In addition, they set the fields' deadlines or delete the fields.
+// This file implements HSETEX, HGETEX and HGETDEL, which were added in Redis 8.0. Besides reading or writing a hash's
+// fields, these commands set the fields' deadlines or delete the fields.
 
 // timing describes how HSETEX and HGETEX handle deadlines.
 type timing struct {
@@ -20,7 +20,7 @@ type timing struct {
 	absolute bool // the request gives a time, not a duration
 }
 
-// parse parses the option in words[0]. If the option has an argument, it is words[1].
+// parse parses the option in words[0]. If the option takes an argument, it is words[1].
 func (t *timing) parse(d *store.Data, command string, words []string) (trouble string) {
 	t.option = strings.ToUpper(words[0])
 	if t.sets = isOneOf(t.option, "EX", "PX", "EXAT", "PXAT"); !t.sets {
@@ -41,7 +41,7 @@ type setEx struct {
 	pairs     []string
 }
 
-// parseSetEx parses the arguments of HSETEX.
+// parseSetEx parses HSETEX's arguments.
 func parseSetEx(d *store.Data, args []string) (o setEx, trouble string) {
 	for i := 2; i < len(args); i++ {
 		switch word := strings.ToUpper(args[i]); word {
@@ -76,8 +76,8 @@ func parseSetEx(d *store.Data, args []string) (o setEx, trouble string) {
 	return o, wrongArity("hsetex")
 }
 
-// fieldPairs parses the arguments that follow FIELDS: a count, and that many pairs of a field and a value. at is the
-// index of the argument FIELDS.
+// fieldPairs parses the arguments after FIELDS: a count, and that many field-value pairs. at is the index of the
+// argument FIELDS.
 func fieldPairs(args []string, at int) (pairs []string, trouble string) {
 	count, err := strconv.ParseInt(args[at+1], 10, 32)
 	pairs = args[at+2:]
@@ -182,7 +182,7 @@ func (o *setEx) apply(d *store.Data, name string, k *store.Entry, expired bool) 
 	endFields(d, name, k)
 }
 
-// value replies with the value of a field, or with null. It reports whether the field exists. If the field had expired,
+// value replies with a field's value, or with null. It reports whether the field exists. If the field had expired,
 // value deletes it and sets expired.
 func value(d *store.Data, name string, k *store.Entry, field string) (exists, expired bool) {
 	expired = d.FindField(name, k, field)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// epoch is the time at which the wall clocks of tests start: 2024-01-01 00:00:00 UTC plus 400 µs, to show that Redis
+// epoch is the time at which the tests' wall clocks start: 2024-01-01 00:00:00 UTC plus 400 µs, to show that Redis
 // rounds down.
 const epoch = int64(1_704_067_200)*1e9 + 400_000
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// libraryScripts lists scripts of lock libraries for comparisons with a real Redis server, together with the names of
+// libraryScripts lists lock libraries' scripts for comparisons with a real Redis server, together with the names of
 // their source files. keys and argv are patterns for [vocabulary.spell].
 var libraryScripts = []struct{ source, keys, argv, text string }{
 	{"redsync 4, mutex.go: acquire is SET NX; release", "K", "tom|tim", `local val = redis.call("GET", KEYS[1])
@@ -176,9 +176,8 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 					else redis.call('hset', KEYS[1], 'mode', 'read'); end; return 1; end; end; end; return nil;`},
 }
 
-// TestScriptsOfLibrariesAnswerAsInRedis runs scripts of lock libraries on the simulated node and on a real Redis
-// server, and compares the replies. The scripts run one after another on the same few keys, for two owners on two
-// connections.
+// TestScriptsOfLibrariesAnswerAsInRedis runs lock libraries' scripts on the simulated node and on a real Redis server,
+// and compares the replies. The scripts run one after another on the same few keys, for two owners on two connections.
 func TestScriptsOfLibrariesAnswerAsInRedis(t *testing.T) {
 	r := newRig(t, 2)
 	shipped := func(v vocabulary) []string {

@@ -9,10 +9,10 @@ import (
 
 // This file implements the list commands that wait for an element. A waiting client is served as soon as the command,
 // transaction or script that created the list has ended, before anything else is executed. Clients are served in the
-// order in which they began to wait, as if each client popped the element itself. So a transaction that watches the
+// order in which they started waiting, as if each client popped the element itself. So a transaction that watches the
 // list sees the element appear and disappear.
 
-// popBlocking implements BLPOP and BRPOP. pop is the command that is executed when there is an element.
+// popBlocking implements BLPOP and BRPOP. pop is the command to execute when there is an element.
 func popBlocking(pop string) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		names := args[1 : len(args)-1]
@@ -36,7 +36,7 @@ func popBlocking(pop string) func(n *Node, args []string) {
 }
 
 // popFirst pops from the first list that has an element, and replies with the list's name and the element. It returns
-// false if no list has an element.
+// false if all lists are empty.
 func (n *Node) popFirst(names []string, pop string) (answered bool) {
 	for _, name := range names {
 		switch n.typeOf(name) {
@@ -82,8 +82,8 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	}
 }
 
-// typeOf returns the type of a key, or "" if the key does not exist. On a master, it deletes an expired key, as any
-// command that looks up the key does.
+// typeOf returns a key's type, or "" if the key does not exist. On a master, it deletes an expired key, as any command
+// that looks up the key does.
 func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""
@@ -102,7 +102,8 @@ func (n *Node) listMade(name string) {
 	}
 }
 
-// serveList serves the clients that wait for a list, in the order in which they began to wait, until the list is empty.
+// serveList serves the clients that are waiting for a list, in the order in which they started waiting, until the list
+// is empty.
 func (n *Node) serveList(name string) {
 	for _, b := range slices.Clone(n.waiting) {
 		if !slices.Contains(b.keys, name) {

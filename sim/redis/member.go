@@ -17,21 +17,21 @@ const DefaultNodeTimeout = 15 * time.Second
 
 // ClusterConfig describes a Redis Cluster.
 type ClusterConfig struct {
-	// Groups lists the nodes of the cluster: each master together with its replicas, the master first. When the run
-	// starts, the masters share the hash slots equally, as after redis-cli --cluster create.
+	// Groups lists the cluster's nodes: each master, followed by its replicas. When the run starts, the masters share
+	// the hash slots equally, as after redis-cli --cluster create.
 	Groups [][]sim.ProcessID
 	// NodeTimeout is cluster-node-timeout. A member suspects that a node has failed if the node has not answered for
-	// this long. A master that reaches only a minority continues to serve for this long. Zero means DefaultNodeTimeout.
+	// this long. A master that can reach only a minority keeps serving for this long. Zero means DefaultNodeTimeout.
 	NodeTimeout time.Duration
 }
 
-// Times and limits from redis.conf or from the source of Redis. All except busEvery are in ms of the wall clock.
+// Times and limits from redis.conf or from the Redis source code. All except busEvery are in wall-clock ms.
 const (
 	busEvery         = 100 * time.Millisecond // time between two checks of the other members
 	writableDelay    = 2000                   // how long a master serves no requests after a restart
 	leastRejoinDelay = 500
 	mostRejoinDelay  = 5000
-	// time that a replica waits before it asks for votes, in addition to a random time of up to the same length
+	// time that a replica waits before it asks for votes, plus a random time of up to the same length
 	voteDelay        = 500
 	rankDelay        = 1000 // time that is added for each replica that has more data
 	leastVoteTimeout = 2000
@@ -40,7 +40,7 @@ const (
 	replicaPing      = 10_000
 )
 
-// clusterMember is what a node knows about its cluster. It survives the end of the process, as nodes.conf does.
+// clusterMember is what a node knows about its cluster. It outlives the process, as nodes.conf does.
 type clusterMember struct {
 	timeout int64 // NodeTimeout in ms
 	peers   []*peer
@@ -92,7 +92,7 @@ func (p *peer) id() string { return lua.SHA1Hex(string(p.name)) }
 // votes reports whether the member is a master with slots. Only such masters count toward a majority.
 func (p *peer) votes() bool { return p.master == nil && len(p.slots) > 0 }
 
-// newMember returns the state of a node in a cluster that has just been created.
+// newMember returns the state of a node in a newly created cluster.
 func newMember(cfg *ClusterConfig, self sim.ProcessID) *clusterMember {
 	m := &clusterMember{timeout: cfg.NodeTimeout.Milliseconds(), up: true, migrating: map[int]*peer{},
 		importing: map[int]*peer{}}
@@ -132,7 +132,7 @@ func (m *clusterMember) owner(slot int) *peer {
 	return nil
 }
 
-// replicas lists the replicas of a master.
+// replicas lists a master's replicas.
 func (m *clusterMember) replicas(master *peer) (list []*peer) {
 	for _, p := range m.peers {
 		if p.master == master && master != nil {
@@ -142,8 +142,8 @@ func (m *clusterMember) replicas(master *peer) (list []*peer) {
 	return list
 }
 
-// majority counts the masters that serve slots. needed is the number of masters in a majority, and reached is the
-// number that this node reaches.
+// majority counts the masters that serve slots. needed is how many of them make up a majority, and reached is how many
+// this node can reach.
 func (m *clusterMember) majority() (needed, reached int) {
 	size := 0
 	for _, p := range m.peers {
@@ -163,10 +163,10 @@ type (
 		busHeader
 		pong bool
 		key  sim.Key
-		// failing lists the members that the sender believes to have failed.
+		// failing lists the members that the sender believes have failed.
 		failing []sim.ProcessID
 	}
-	// obituary announces that a majority of the masters considers a member to have failed.
+	// obituary announces that a majority of the masters considers a member failed.
 	obituary struct {
 		busHeader
 		who sim.ProcessID
@@ -177,9 +177,9 @@ type (
 		busHeader
 		ordered bool
 	}
-	// vote answers a ballot: its sender votes for the sender of the ballot.
+	// vote answers a ballot: its sender votes for the ballot's sender.
 	vote struct{ busHeader }
-	// correction is sent to a member that claims slots of another member. It names the member that serves these slots.
+	// correction is sent to a member that claims another member's slots. It names the member that serves them.
 	correction struct {
 		busHeader
 		who   sim.ProcessID
@@ -194,7 +194,7 @@ type (
 	}
 )
 
-// busHeader describes the sender of a message. The slots of a replica are those that its master serves.
+// busHeader describes the sender of a message. A replica's slots are those that its master serves.
 type busHeader struct {
 	current int64         // currentEpoch
 	epoch   int64         // configEpoch
@@ -205,7 +205,7 @@ type busHeader struct {
 
 func (g busHeader) header() busHeader { return g }
 
-// Phases of the messages between members. The random delays of messages depend on them.
+// Phases of messages between members. A message's random delay depends on its phase.
 const (
 	phaseBus       = "cluster bus"
 	phaseObituary  = "cluster fail"
@@ -224,11 +224,11 @@ func (n *Node) busHeader() busHeader {
 	return g
 }
 
-// millis returns the node's wall clock in ms.
+// millis returns the node's wall-clock time in ms.
 func (n *Node) millis() int64 { return n.data.Wall / int64(time.Millisecond) }
 
-// joinCluster is called when the process of a member starts. At the first start, all members already know each other
-// and serve requests.
+// joinCluster is called when a member's process starts. On the first start, all members already know each other and
+// serve requests.
 func (n *Node) joinCluster() {
 	if n.cfg.Cluster == nil {
 		return
@@ -304,7 +304,7 @@ func (n *Node) ping(p *peer) {
 	n.post(p.name, phaseBus, key, beat{busHeader: n.busHeader(), key: key, failing: n.member.failing()})
 }
 
-// failing lists the members that the node believes to have failed.
+// failing lists the members that the node believes have failed.
 func (m *clusterMember) failing() (list []sim.ProcessID) {
 	for _, p := range m.peers {
 		if p.health != healthy {
@@ -408,7 +408,7 @@ func (n *Node) meets(p *peer, b beat, now int64) {
 	}
 }
 
-// mayBury marks a suspected member as failed if a majority of the masters believes that it has failed.
+// mayBury marks a suspected member as failed if a majority of the masters believes it has failed.
 func (n *Node) mayBury(w *peer, now int64) {
 	m := n.member
 	if w.health != suspected {
@@ -482,8 +482,8 @@ func (n *Node) correct(to *peer, g busHeader) {
 }
 
 // judgeCluster decides whether the node serves requests (clusterUpdateState). Every slot must have an owner that has
-// not failed (cluster-require-full-coverage), and the node must reach a majority of the masters. A master that has
-// restarted, or that reaches the majority again, first waits for a while, so that it can learn whether it has been
+// not failed (cluster-require-full-coverage), and the node must be able to reach a majority of the masters. A master
+// that has restarted, or that can reach the majority again, first waits for a while to learn whether it has been
 // replaced.
 func (n *Node) judgeCluster() {
 	m, now := n.member, n.millis()

@@ -91,7 +91,7 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 		"deleted")
 }
 
-// TestAFieldThatIsSetToItsValueStaysWithItsOwner checks what happens when a command sets a field to the value that it
+// TestAFieldThatIsSetToItsValueStaysWithItsOwner checks what happens when a command sets a field to the value it
 // already has. The field keeps its owner if the owner has another field that the command does not set. For example,
 // each reader of a read-write lock may set the mode. Otherwise the owner is replaced, because all clients may use the
 // same value.
@@ -117,8 +117,8 @@ func TestAFieldThatIsSetToItsValueStaysWithItsOwner(t *testing.T) {
 	}
 }
 
-// TestMembersKeepTheirOwners checks that members keep their owners after expiry, a backward jump of the clock, a
-// restart and a power loss.
+// TestMembersKeepTheirOwners checks that members keep their owners after expiry, a backward clock jump, a restart and a
+// power loss.
 func TestMembersKeepTheirOwners(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("client-1/1", "HSET lock a 1")

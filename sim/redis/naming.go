@@ -11,8 +11,8 @@ import (
 // longestName is the maximum length of a name, in bytes.
 const longestName = 60
 
-// Namer gives names to the requests of a run. A request is named after its command, in capitals. The name of a script
-// is its name in WellKnown or, if it is not listed there, its first line. Namer recognizes a script by its hash once a
+// Namer gives names to a run's requests. A request is named after its command, in capitals. A script's name is the one
+// in WellKnown or, if it is not listed there, the script's first line. Namer recognizes a script by its hash once a
 // client has sent the script's text in the same run. The zero value is ready to use.
 type Namer struct {
 	run    int
@@ -26,7 +26,7 @@ type sentScript struct {
 	sent int // number of the last run in which a client sent the script
 }
 
-// mostScripts is the number of scripts beyond which the known scripts are forgotten when another run starts.
+// mostScripts is how many scripts may be known when another run starts. If there are more, they are forgotten.
 const mostScripts = 1000
 
 // Begin starts another run. It does not forget known names unless there are too many, because determining them is slow.
@@ -36,7 +36,7 @@ func (n *Namer) Begin() {
 	}
 }
 
-// Name returns the name of the request that has these arguments.
+// Name returns the name of the request with these arguments.
 func (n *Namer) Name(args []string) string {
 	command := strings.ToUpper(args[0])
 	switch {
@@ -79,7 +79,7 @@ func (n *Namer) script(text string) string {
 	return name
 }
 
-// firstLine returns a script's first line with a printable character.
+// firstLine returns a script's first line that has a printable character.
 func firstLine(script string) string {
 	for line := range strings.Lines(script) {
 		if name := printable(line); name != "" {
@@ -89,7 +89,7 @@ func firstLine(script string) string {
 	return "EVAL"
 }
 
-// printable returns the beginning of text, without characters that could disturb a terminal or a line of a fault plan.
+// printable returns the beginning of text, without characters that could mess up a terminal or a line in a fault plan.
 // Such characters can occur because a client may send any bytes.
 func printable(text string) string {
 	if len(text) <= longestName && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {

@@ -49,7 +49,7 @@ func TestRequestsAreNamed(t *testing.T) {
 	}
 }
 
-// The number of scripts that are kept is bounded, even if each request sends a new script.
+// The number of stored scripts is bounded, even if each request sends a new script.
 func TestFewScriptsAreKept(t *testing.T) {
 	var n Namer
 	for i := range 10 * mostScripts {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Node is a Redis server, master or replica. It implements [sim.Peer]. Only one goroutine at a time may use it.
+// Node is a Redis server, master or replica. It implements [sim.Peer]. Only one goroutine may use it at a time.
 type Node struct {
 	cfg  Config
 	host sim.Host // nil while the process is down
@@ -19,12 +19,12 @@ type Node struct {
 	data    *store.Data
 	aof     store.File
 	scripts scripts
-	// libraries contains the loaded libraries of functions, sorted by name.
+	// libraries contains the loaded function libraries, sorted by name.
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
-	// stood contains the keys, and members of keys, that exist according to the node's records. It is kept while the
-	// node writes no records because it is down or a replica. lost is the reason to record for each key or member that
-	// is missing after the next start.
+	// stood contains the keys, and members of keys, that exist according to the node's records. It is set while the
+	// node is down or a replica, and therefore does not record anything. lost is the reason to record for each key or
+	// member that is missing after the next start.
 	stood []store.Holding
 	lost  history.Why
 
@@ -55,7 +55,7 @@ type Node struct {
 
 	slow time.Duration // time that a fault adds to each fsync
 
-	// With store.Always, the node is blocked during an fsync.
+	// With store.Always, an fsync blocks the node.
 	queue, batch []arrival   // what has arrived during the fsync
 	held         []heldReply // replies to be sent after the fsync
 	heldBytes    []byte
@@ -76,7 +76,7 @@ type arrival struct {
 	closed  uint64
 }
 
-// source returns the source of the arrival: the number of a client's connection, or the name of another server.
+// source identifies the arrival's sender. It returns a client's connection number, or the name of another server.
 func (a arrival) source() any {
 	switch {
 	case a.request != nil:
@@ -90,9 +90,9 @@ func (a arrival) source() any {
 // EventLoop marks the node as a [sim.EventLoop].
 func (n *Node) EventLoop() {}
 
-// heldReply is something to send to a client at the end of a turn of the event loop, after the fsync if there is one.
-// If the field to is set, it is a reply. Otherwise it is a push or, if it has no bytes, the end of the connection. The
-// bytes are heldBytes[from:end].
+// heldReply is something to send to a client at the end of an event loop turn, after the fsync if there is one. If to
+// is set, it is a reply. Otherwise it is a push or, if it has no bytes, the end of the connection. The bytes are
+// heldBytes[from:end].
 type heldReply struct {
 	to        *sim.Incoming
 	conn      uint64  // connection of a push
@@ -107,7 +107,7 @@ var _ interface {
 	sim.EventLoop
 } = (*Node)(nil)
 
-// Tags of timers: the top byte is the kind of timer, and the other bytes are the timer's number.
+// Timer tags. The top byte is the kind of timer, and the other bytes are its number.
 const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56
@@ -131,7 +131,7 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Reset puts n into the state of a new node, for the next run.
+// Reset returns n to a new node's state, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
 		n.scripts = scripts{} // the scripts depend on the version
@@ -146,7 +146,7 @@ func (n *Node) Reset(cfg Config) {
 	n.resetReplication()
 }
 
-// endLife drops everything that a process has in memory, except for the data.
+// endLife drops everything that the process has in memory except the data.
 func (n *Node) endLife() {
 	n.scripts.endLife()
 	n.libraries = nil
@@ -167,10 +167,10 @@ func (n *Node) endLife() {
 	n.operated = operated{}
 }
 
-// Start loads the append-only file and then expires keys whose deadlines passed while the node was down.
+// Start loads the append-only file and then expires the keys that became due while the node was down.
 func (n *Node) Start(h sim.Host) {
 	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
-	// There can be no error, since the configuration has been validated.
+	// This does not return an error, since the configuration has been validated.
 	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents)
 	n.beginTurn()
 	n.load()
@@ -191,7 +191,7 @@ func (n *Node) startFile() {
 	n.markAll()
 }
 
-// Stop ends the process. The data that the next start finds depends on how the process ends and on the persistence
+// Stop ends the process. What data the next start finds depends on how the process ends and on the persistence
 // settings.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
@@ -236,7 +236,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.execute(r)
-	// The request may have caused other messages, or its reply may have to wait.
+	// The request may have caused more than a reply, or its reply may have to wait.
 	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() {
 		n.respond(r)
 		n.finishTurn()
@@ -260,7 +260,7 @@ func (n *Node) execute(r *sim.Incoming) {
 	}
 }
 
-// attend sets the connection whose request is being executed. conn is 0 if the request does not come from a client.
+// attend records which connection's request is being executed. conn is 0 if the request does not come from a client.
 func (n *Node) attend(conn uint64) {
 	n.conn, n.c = conn, nil
 	if len(n.conns) > 0 {
@@ -287,8 +287,8 @@ func (n *Node) endTurn() {
 	n.armTimer()
 }
 
-// finishTurn ends a turn of the event loop whose replies were held back. It sends the replies and messages at once or,
-// if an fsync must come first, after the fsync.
+// finishTurn ends an event loop turn with held-back replies. It sends the replies and messages immediately or, if an
+// fsync must come first, after the fsync.
 func (n *Node) finishTurn() {
 	n.endTurn()
 	n.broadcast()
@@ -297,7 +297,7 @@ func (n *Node) finishTurn() {
 	}
 }
 
-// Wake handles a timer: it expires keys, ends an fsync, ends waits, or does the periodic work of replication.
+// Wake handles a timer: it expires keys, ends an fsync, ends waits, or does replication's periodic work.
 func (n *Node) Wake(tag uint64) {
 	number := tag & wakeNumber
 	switch sort := tag &^ wakeNumber; {
@@ -336,7 +336,7 @@ func (n *Node) Wake(tag uint64) {
 	n.finishTurn()
 }
 
-// ClockChanged expires what is due according to the changed clock, and sets the timers again.
+// ClockChanged expires the keys that are due by the changed clock, and sets the timers again.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != store.None {
@@ -351,8 +351,8 @@ func (n *Node) ClockChanged() {
 	n.finishTurn()
 }
 
-// Fault applies a fault. sim.SlowFsync takes effect even while the process is down, all other faults only while it is
-// running.
+// Fault applies a fault. sim.SlowFsync takes effect even while the process is down; all other faults take effect only
+// while it is running.
 func (n *Node) Fault(f sim.ServerFault) {
 	switch f.Kind {
 	case sim.FailOver:
@@ -387,7 +387,7 @@ func (n *Node) slowFsync(f sim.ServerFault) {
 // standsStill reports whether an fsync blocks the event loop.
 func (n *Node) standsStill() bool { return n.cfg.Persistence == store.Always && n.aof.IsRunning() }
 
-// fsyncAlways begins the fsync that store.Always requires at the end of each turn of the event loop. It reports whether
+// fsyncAlways begins the fsync that store.Always requires at the end of each event loop turn. It reports whether
 // replies must wait for the fsync.
 func (n *Node) fsyncAlways() bool {
 	if n.cfg.Persistence != store.Always {
@@ -428,7 +428,7 @@ func (n *Node) sendHeld() {
 	n.repl.outbox = n.repl.outbox[:0]
 }
 
-// dropQueued drops the queued requests of a connection that the node has closed.
+// dropQueued drops the queued requests on a connection that the node has closed.
 func (n *Node) dropQueued(conn uint64) {
 	n.queue = slices.DeleteFunc(n.queue, func(a arrival) bool {
 		late := a.request != nil && a.request.ConnID == conn
@@ -439,15 +439,15 @@ func (n *Node) dropQueued(conn uint64) {
 	})
 }
 
-// isClosing reports whether the node will close a connection at the end of the current turn of the event loop.
+// isClosing reports whether the node will close a connection at the end of the current event loop turn.
 func (n *Node) isClosing(conn uint64) bool {
 	return slices.ContainsFunc(n.held, func(h heldReply) bool {
 		return h.to == nil && h.from == h.end && h.conn == conn
 	})
 }
 
-// fsyncDone sends the replies that waited for the fsync. It then executes everything that arrived during the fsync, in
-// a single turn of the event loop.
+// fsyncDone sends the replies that were waiting for the fsync. It then executes everything that arrived during the
+// fsync, in a single event loop turn.
 func (n *Node) fsyncDone() {
 	n.aof.Finish()
 	n.sendHeld()
@@ -492,8 +492,8 @@ func (n *Node) respond(r *sim.Incoming) {
 	n.trail(r.ConnID)
 }
 
-// Settled implements [sim.Settler]: with appendfsync everysec or no, writes reach the disk after they have been
-// answered.
+// Settled implements [sim.Settler]: with appendfsync everysec or no, writes do not reach the disk until after they have
+// been answered.
 func (n *Node) Settled(now time.Duration) []time.Duration {
 	if n.host == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// event is the notification to publish after a command that miniredis executes has changed a key.
+// event is the notification to publish after a command executed by miniredis has changed a key.
 type event struct {
 	class store.Events
 	name  string
@@ -26,8 +26,8 @@ var events = map[string]event{
 	"zpopmax": {store.ZSet, "zpopmax"},
 }
 
-// notifyPassed publishes, in Redis's order, the notifications for a command that miniredis has executed. It is called
-// for each key that may have changed. i is the index of the key in the arguments. existed is true if the first key
+// notifyPassed publishes the notifications for a command that miniredis has executed, in the same order as Redis. It is
+// called for each key that may have changed; i is the key's index in the arguments. existed says whether the first key
 // existed before the command.
 func notifyPassed(d *store.Data, c *command, args []string, i int, existed bool) {
 	name := args[1]

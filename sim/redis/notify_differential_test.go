@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// notified lists patterns of commands that concern the notifications themselves, or that cause two notifications each.
+// notified lists patterns for commands that are about the notifications themselves, or that cause two notifications
+// each.
 var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notify-Keyspace-Events N",
 	"CONFIG GET notify-keyspace-events", "CONFIG GET NOTIFY-KEYSPACE-EVENTS",
 	"CONFIG SET notify-keyspace-events KEy|foo", "CONFIG SET notify-keyspace-events KEA KEA",
@@ -19,16 +20,16 @@ var notified = []string{"CONFIG SET notify-keyspace-events N", "CONFIG SET Notif
 	"EVAL redis.call('set',KEYS[1],'v','PX',ARGV[1])return(redis.call('rename',KEYS[1],KEYS[2])) 2 K K P",
 	"MULTI", "EXEC", "DISCARD"}
 
-// isUnordered reports whether the test must not use a pattern. KEYS and SCAN find expired keys in the order of a hash
-// table. The other excluded commands change which commands the connection may send, or select another database.
+// isUnordered reports whether the test must not use a pattern. KEYS and SCAN find expired keys in hash table order. The
+// other excluded commands change which commands the connection may send, or select another database.
 func isUnordered(pattern string) bool {
 	name, _, _ := strings.Cut(pattern, " ")
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)
 }
 
-// TestNotificationsAreThoseOfRedis sends all kinds of commands on two connections, while two other connections receive
-// notifications about keys. One of these has subscribed to patterns, and the other to the names of channels. Everything
-// must arrive in the same order as from a real Redis server.
+// TestNotificationsAreThoseOfRedis sends all kinds of commands on two connections, while two others receive
+// notifications about keys. One of these has subscribed to patterns, the other to channel names. Everything must arrive
+// in the same order as from a real Redis server.
 func TestNotificationsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

@@ -7,17 +7,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// operated contains the pending actions on a node that do not come from clients of the run: evictions by the server,
-// and DEL, FLUSHALL and CLIENT PAUSE by an operator. It is lost when the process ends.
+// operated contains the pending actions on a node that do not come from the run's clients: evictions by the server, and
+// DEL, FLUSHALL and CLIENT PAUSE by an operator. It is lost when the process ends.
 type operated struct {
 	orders []sim.ServerFault // faults to be carried out when the event loop runs next
 	pauses []*history.Fault  // active client pauses
-	// postponed contains everything that clients have sent during a client pause, in the order of arrival.
+	// postponed contains everything that clients have sent during a client pause, in order of arrival.
 	postponed []arrival
 }
 
-// operate stores a fault that takes effect when the event loop next runs: immediately or, if the process is paused,
-// once it resumes. If the process is down, the fault has no effect.
+// operate stores a fault that takes effect when the event loop next runs: either immediately or, if the process is
+// paused, once it resumes. If the process is down, the fault has no effect.
 func (n *Node) operate(f sim.ServerFault) {
 	if n.host != nil {
 		n.orders = append(n.orders, f)
@@ -25,7 +25,7 @@ func (n *Node) operate(f sim.ServerFault) {
 	}
 }
 
-// followOrders applies the pending faults, in a turn of the event loop that does nothing else.
+// followOrders applies the pending faults in an event-loop turn that does nothing else.
 func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil
@@ -45,7 +45,7 @@ func (n *Node) followOrders() {
 	}
 }
 
-// removeKeys removes a key, or all keys if name is empty. A replica does nothing: it does not evict on its own, and it
+// removeKeys removes a key, or all keys if name is empty. A replica does nothing: it never evicts on its own, and it
 // refuses an operator's DEL or FLUSHALL.
 func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	n.data.Attempt = ""
@@ -60,8 +60,8 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 }
 
 // postpones reports whether a client pause delays an arrival. If so, it stores the arrival for later. A client pause
-// also delays messages from Sentinels, and from replicas that are beginning to follow the node. Messages from replicas
-// that already follow the node are not delayed.
+// also delays messages from Sentinels, and from replicas that are just starting to follow the node. Messages from
+// replicas that already follow the node are not delayed.
 func (n *Node) postpones(a arrival) bool {
 	if len(n.pauses) == 0 || a.closed != 0 {
 		return false
@@ -77,7 +77,7 @@ func (n *Node) postpones(a arrival) bool {
 	return true
 }
 
-// dropPostponed discards the postponed requests of a connection that is being closed.
+// dropPostponed discards the postponed requests from a connection that is being closed.
 func (n *Node) dropPostponed(conn uint64) {
 	n.postponed = slices.DeleteFunc(n.postponed, func(a arrival) bool {
 		return a.request != nil && a.request.ConnID == conn

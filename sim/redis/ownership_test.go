@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// A lock may be stored in any type of key, and many different commands can acquire it. In every case, the records must
+// A lock can be stored in any type of key and acquired with many different commands. In every case, the records must
 // show the same owner and, if a client removes another client's key, the same culprit. The test sends each variant in
 // this file (see spelling) to a node over the wire. It compares the result with a model that knows only who holds the
 // lock and until when.
@@ -62,7 +62,7 @@ var storages = []storage{
 // forms lists the ways to send commands: as plain commands, in a transaction, and in scripts.
 var forms = []string{"commands", "MULTI", "EVAL", "EVALSHA"}
 
-// spelling is one variant of a lock's implementation.
+// spelling is one way to implement the lock.
 type spelling struct {
 	storage
 	form     string
@@ -80,15 +80,15 @@ const (
 	readBack letting = "read back" // remove the key if its owner is still the one that the client has just read
 )
 
-// takesAny reports whether a release also removes a lock of another owner.
+// takesAny reports whether a release also removes a lock that belongs to another owner.
 func (r letting) takesAny() bool { return r != checked }
 
 func (s *spelling) String() string {
 	return fmt.Sprintf("%s by %s, reversed %t, release %s", s.name, s.form, s.reversed, s.release)
 }
 
-// spellings returns every combination of a storage, a way to send commands, an order of arguments, and a way to release
-// the lock.
+// spellings returns every combination of a storage, a way to send commands, an argument order, and a way to release the
+// lock.
 func spellings() (all []*spelling) {
 	values := []func(string, int) string{
 		func(c string, n int) string { return c + "." + strconv.Itoa(n) },
@@ -152,7 +152,7 @@ func (a *asker) Ask(args []string, of history.Attempt, _ string) {
 func (a *asker) attempt() history.Attempt { return history.Attempt(a.name + "/" + strconv.Itoa(a.n)) }
 func (a *asker) owner() string            { return cmp.Or(a.other, a.stage.value(a.name, a.n)) }
 
-// do replaces the placeholders in a command and sends the command.
+// do replaces the placeholders in a command and sends it.
 func (a *asker) do(command string) string {
 	args := strings.Fields(command)
 	for i, w := range args {
@@ -186,8 +186,8 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// runIf runs the given commands if a condition is true. The form of the spelling determines whether it sends them as
-// plain commands, in a transaction or in a script. The condition is passed twice: as a Lua expression, and as a command
+// runIf runs the given commands if a condition is true. The spelling's form determines whether it sends them as plain
+// commands, in a transaction or in a script. The condition is passed in two ways: as a Lua expression, and as a command
 // with a function that judges the command's reply.
 func (a *asker) runIf(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
@@ -294,7 +294,7 @@ func (a *asker) give() {
 // reads returns the owner value in the key. If there is no key, it returns a string that is not an owner value.
 func (a *asker) reads() string { return strings.Trim(a.do(a.stage.all), "[]") }
 
-// note records an event of a client.
+// note records a client event.
 func (s *stageOf) note(e history.Event) {
 	e.Time, e.Index = history.Time(s.mono), len(s.events)
 	s.events = append(s.events, e)
@@ -312,7 +312,7 @@ func newStage(s *spelling, names ...string) *stageOf {
 	return stage
 }
 
-// outcome is the result of a schedule: whether each acquire succeeded, and who removed whose lock.
+// outcome is a schedule's result: whether each acquire succeeded, and who removed whose lock.
 type outcome struct {
 	granted  []bool
 	offenses []string // "a/1 removes b/1"
@@ -320,7 +320,7 @@ type outcome struct {
 
 func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offenses) }
 
-// half is the time between two steps of a schedule. A lease ends two steps after it was taken.
+// half is the time between two steps in a schedule. A lease ends two steps after it was taken.
 const half = lockTTL/2 + 10*time.Millisecond
 
 // play executes a schedule: "a+" means that client a acquires the lock, and "a-" means that it releases the lock.
@@ -343,7 +343,7 @@ func (s *stageOf) play(schedule []string) (o outcome) {
 	return o
 }
 
-// model returns the outcome that users of a lock would expect from a schedule.
+// model returns the outcome that a lock's users would expect from a schedule.
 func model(schedule []string, r letting) (o outcome) {
 	holder, ends, n := "", time.Duration(0), map[string]int{}
 	for i, step := range schedule {
@@ -393,9 +393,8 @@ func schedules(length int, r letting) (all [][]string) {
 	return all
 }
 
-// TestWhoOwnsALockDoesNotDependOnItsSpelling runs each schedule with each variant of the lock's implementation
-// (spelling). It compares the outcome with the model: which acquires succeed, who removes whose key, and the verdict on
-// ownership.
+// TestWhoOwnsALockDoesNotDependOnItsSpelling checks that each schedule has the same outcome with every way to implement
+// the lock (spelling) as in the model: which acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	length, offenses := testkit.Size(4, 4, 6), 0
 	for _, s := range spellings() {
@@ -416,7 +415,7 @@ func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	}
 }
 
-// respellings lists, by the name of the storage, other commands that set the storage's key.
+// respellings lists, by storage name, other commands that set the storage's key.
 var respellings = map[string][][]string{
 	"string": {{"set @lock $owner px $ttl nx"}, {"SET @lock $owner NX EX 1"}, {"SETEX @lock 1 $owner"},
 		{"PSETEX @lock $ttl $owner"}, {"SET @lock $owner", "PEXPIRE @lock $ttl"},
@@ -432,16 +431,16 @@ var respellings = map[string][][]string{
 		{"SET @lock $owner PX $ttl", "SET @twin $owner PX $ttl"}},
 }
 
-// TestRespellingALockChangesNothing replaces the commands with others that have the same effect, and changes the owner
-// values and the order of keys and arguments. The verdicts must stay the same, including their causes and the clients
-// that they name.
+// TestRespellingALockChangesNothing checks that the verdicts stay the same, including their causes and the clients that
+// they name, if the commands are replaced by others that have the same effect. The owner values and the order of keys
+// and arguments are changed as well.
 func TestRespellingALockChangesNothing(t *testing.T) {
 	told := func(s *spelling, schedule []string) string {
 		stage := newStage(s, "a", "b")
 		text := fmt.Sprint(stage.play(schedule))
 		for _, f := range checker.Check(stage.history()).Findings {
-			// Only violations are compared, because some other laws can be checked for one variant of the lock but not
-			// for another.
+			// Compare only violations, because some other laws can be checked for one variant of the lock but not for
+			// another.
 			if f.Outcome == checker.Violated {
 				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
 			}
@@ -486,7 +485,7 @@ func (s *stageOf) history() *history.History {
 	return h
 }
 
-// misjudged describes how the checker misjudges a schedule. It returns "" if the verdict is right.
+// misjudged describes how the checker misjudges a schedule, or returns "" if the verdict is right.
 func (s *stageOf) misjudged(want *outcome) string {
 	for _, a := range s.clients {
 		if a.wrong != "" {

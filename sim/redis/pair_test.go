@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// startRealPair starts a real master and its replica on ports of this machine, and waits until they are in sync. path
+// startRealPair starts a real master and its replica on ports on this machine, and waits until they are in sync. path
 // is the path of redis-server. extra contains additional arguments for both servers. startRealPair returns a connection
 // to each server, and the master's address.
 func startRealPair(t *testing.T, path string, extra ...string) (pair [2]*realRedis, master string) {

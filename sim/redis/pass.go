@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// passOn makes miniredis execute a command that affects only values. It determines the command's effect by comparing
-// the keys before and after it.
+// passOn has miniredis execute a command that affects only values. It determines the command's effect by comparing the
+// keys before and after.
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
 	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
@@ -39,7 +39,7 @@ func passOn(d *store.Data, c *command, args []string) {
 // existed before the command, and unchanged is true if the reply shows that the command changed nothing.
 func settlePassed(d *store.Data, c *command, args []string, existed, unchanged bool, change store.Change) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		// Redis looks up the first key. If that key does not exist, Redis does not look up the second key.
+		// Redis looks up the first key. If it does not exist, Redis does not look up the second key.
 		if d.Find(args[i]); unchanged {
 			break
 		}
@@ -56,8 +56,8 @@ func settlePassed(d *store.Data, c *command, args []string, existed, unchanged b
 	d.LogCommand(args)
 }
 
-// changeOf returns the parts of a command's effect that cannot be found by comparing the keys before and after it. It
-// is called before the command is executed.
+// changeOf returns the parts of a command's effect that cannot be found by comparing the keys before and after. It is
+// called before the command is executed.
 func changeOf(d *store.Data, c *command, args []string) (done store.Change) {
 	switch c.Name {
 	case "hset", "hmset":
@@ -104,7 +104,7 @@ func sortArray(reply []byte) {
 	copy(body, bytes.Join(items, nil))
 }
 
-// upgrade converts a reply of miniredis from RESP2 to RESP3. Like Redis, it uses nulls, maps, sets, doubles for scores,
+// upgrade converts a miniredis reply from RESP2 to RESP3. Like Redis, it uses nulls, maps, sets, doubles for scores,
 // and a pair for each member with its score.
 func upgrade(c *command, args []string, reply []byte) []byte {
 	step := 0

@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements publish and subscribe. A message is sent once to each client that is subscribed when the message
-// is published. It is not written to the append-only file. Replicas get it in the stream of effects, for their own
+// This file implements publish and subscribe. A message is sent once to each client that is subscribed when it is
+// published. It is not written to the append-only file. Replicas get it in the stream of effects, for their own
 // subscribers.
 
-// audience is one kind of subscription: to channels, to patterns of channels, or to shard channels.
+// audience is one kind of subscription: to channels, to channel patterns, or to shard channels.
 type audience struct {
 	prefix   string // prefix of its commands and messages: "", "p" or "s"
 	channels []*channel
@@ -30,7 +30,7 @@ func (a *audience) find(name string) (i int, found bool) {
 	return i, i >= 0
 }
 
-// The kinds of subscription, as indices of Node.audiences and connection.subscribed.
+// The kinds of subscription, as indices into Node.audiences and connection.subscribed.
 const (
 	toChannels = iota
 	toPatterns
@@ -51,14 +51,13 @@ func (c *connection) subscriptions(kind int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listensOnly reports whether the connection may send only commands that concern subscriptions. This restriction holds
-// for a connection that has subscriptions and uses RESP2, in which messages could be mistaken for replies.
+// listensOnly reports whether the connection may send only subscription commands. It may if it has subscriptions and
+// uses RESP2, in which messages could be mistaken for replies.
 func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }
 
-// refusesListener returns an error if a connection with subscriptions must not send this command. Otherwise it returns
-// "".
+// refusesListener returns an error if a connection with subscriptions must not send this command, and "" otherwise.
 func (n *Node) refusesListener(c *nodeCommand, args []string) string {
 	if !n.c.listensOnly() || c.Flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""
@@ -96,7 +95,7 @@ func subscribe(kind int) func(n *Node, args []string) {
 }
 
 // unsubscribe implements UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. If no name is given, it ends all subscriptions in
-// the order in which they were made; in Redis, the order is not defined.
+// the order in which they were made; in Redis, the order is undefined.
 func unsubscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[kind]
@@ -124,7 +123,7 @@ func (n *Node) replySubscription(what, name string, count int) {
 	n.data.ReplyInt(int64(count))
 }
 
-// unsubscribe removes a connection from the subscribers of a channel.
+// unsubscribe removes a connection from a channel's subscribers.
 func (n *Node) unsubscribe(id uint64, c *connection, kind int, name string) {
 	a := &n.audiences[kind]
 	i, found := a.find(name)
@@ -148,7 +147,7 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 	}
 }
 
-// publish implements PUBLISH and SPUBLISH. The reply is the number of this node's clients that get the message.
+// publish implements PUBLISH and SPUBLISH. The reply is how many of this node's clients get the message.
 func publish(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		if n.member != nil {
@@ -160,8 +159,8 @@ func publish(kind int) func(n *Node, args []string) {
 	}
 }
 
-// publish pushes a message to this node's subscribers, and returns how many there are. The subscribers of the channel
-// come first, and then the subscribers of patterns, each in the order of their subscriptions.
+// publish pushes a message to this node's subscribers, and returns how many there are. The channel's subscribers come
+// first, followed by the subscribers to patterns, each in the order in which they subscribed.
 func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	if i, found := n.audiences[kind].find(name); found {
 		a := &n.audiences[kind]
@@ -179,7 +178,7 @@ func (n *Node) publish(kind int, name, message string) (receivers int64) {
 }
 
 // pushTo sends a push message to several connections at the end of the current turn of the event loop. words is the
-// content of the message. The delay of the push depends on channel and message. pushTo returns the number of
+// content of the message. How long the push is delayed depends on channel and message. pushTo returns the number of
 // connections.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
@@ -194,14 +193,14 @@ func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) 
 	return int64(len(conns))
 }
 
-// push sends a push to a connection at the end of the current turn of the event loop. w must contain heldBytes, which
-// are all replies and pushes held back until then, followed by the bytes of the push.
+// push sends a push message to a connection at the end of the current turn of the event loop. w must contain heldBytes,
+// which are all replies and pushes held back until then, followed by the bytes of this push.
 func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
 	n.heldBytes = w.Out
 }
 
-// pubSub implements PUBSUB. It lists channels sorted by name; in Redis, the order is not defined.
+// pubSub implements PUBSUB. It lists channels sorted by name; in Redis, the order is undefined.
 func pubSub(n *Node, args []string) {
 	sub := strings.ToLower(args[1])
 	kind := toChannels

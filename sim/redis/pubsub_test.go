@@ -46,8 +46,8 @@ func TestMessagesReachThoseWhoListenOnceAndInOrder(t *testing.T) {
 		"106ms client-2 PUBLISH two 3: :0", "1.104s client-1 hears nothing", "2.104s client-1 hears nothing")
 }
 
-// A message that is published at a master also reaches the subscribers of its replicas. A message that is published at
-// a replica does not reach the master. No message is written to the append-only file.
+// A message published on a master also reaches the subscribers of its replicas. A message published on a replica does
+// not reach the master. No message is written to the append-only file.
 func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -83,7 +83,7 @@ func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	want(t, "said", c.said[1:], "112ms client-2 EVAL: :1", "112ms client-1 hears *3 $7 message $4 free $1 1")
 }
 
-// Everything that the server keeps for a connection is dropped when the connection ends for any reason: its
+// When a connection ends for any reason, the server drops everything that it stores for the connection: its
 // subscriptions, its transaction and its watched keys.
 func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
@@ -119,7 +119,7 @@ func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// A cut of the network delays the message that a client has closed a connection, just like any other message.
+// A cut network delays the message that a client has closed a connection, just like any other message.
 func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -141,7 +141,7 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 
 // A Sentinel that changes a node's role makes the node disconnect its clients, so that they ask again which node is the
 // master (sentinelSendSlaveOf in Redis's sentinel.c). The new master disconnects its clients when it is promoted, and
-// the old master does when it is reconfigured.
+// the old master disconnects its own when it is reconfigured.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {
@@ -165,7 +165,8 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 		"client-1 EXEC: -ERR EXEC without MULTI", "client-1 PUBSUB CHANNELS: *0")
 }
 
-// When the role changes, clients that wait for replicas are disconnected like all other clients, and get no reply.
+// When the role changes, clients that are waiting for replicas are disconnected like all other clients, and get no
+// reply.
 func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: -1})
 	c.Cut(master, replica1)
@@ -181,7 +182,8 @@ func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	want(t, "said", untimed(c.said), "client-1 SET lock a: +OK", "client-1 WAIT: reset true", "client-1 hears closed")
 }
 
-// When a client sends REPLICAOF, only clients that wait for replicas are disconnected. They receive an error first.
+// When a client sends REPLICAOF, only clients that are waiting for replicas are disconnected. They receive an error
+// first.
 func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.Cut(master, replica1)

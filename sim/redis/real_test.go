@@ -18,7 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// cannotCompare skips a test if this machine lacks what the test needs. In a full test run, it fails the test instead.
+// cannotCompare skips a test if this machine lacks something that it needs. In a full test run, it fails the test
+// instead.
 func cannotCompare(t *testing.T, why string) {
 	t.Helper()
 	if testkit.Full() {
@@ -27,7 +28,7 @@ func cannotCompare(t *testing.T, why string) {
 	t.Skip("the node is not compared with a real Redis here: ", why)
 }
 
-// tool returns the path of a program on this machine. If the program is not on PATH, the test is skipped or fails (see
+// tool returns the path of a program on this machine. If it is not on PATH, the test is skipped or fails (see
 // cannotCompare).
 func tool(t *testing.T, name string) string {
 	t.Helper()
@@ -89,8 +90,8 @@ func connect(t *testing.T, network, address string) *realRedis {
 }
 
 // realServer is an empty redis-server process on this machine. It has no persistence, and listens on a socket in a
-// temporary folder. The test controls the wall clock of the process. The process deletes an expired key only when a
-// command accesses the key.
+// temporary folder. The test controls the process's wall clock. The process deletes an expired key only when a command
+// accesses the key.
 type realServer struct {
 	t      *testing.T
 	socket string

@@ -19,11 +19,11 @@ type standing struct {
 	until history.Time
 }
 
-// account contains what exists on a server according to its records.
+// account is what exists on a server according to its records.
 type account map[[2]string]standing
 
-// note updates the account as a reader of the history would do after reading a record. A record about a key that does
-// not exist on the server changes nothing.
+// note updates the account after a record, as a reader of the history would. A record about a key that does not exist
+// on the server does not change anything.
 func (a account) note(e *history.Event) {
 	p := [2]string{string(e.Lock), e.Member}
 	was, there := a[p]
@@ -38,19 +38,19 @@ func (a account) note(e *history.Event) {
 	}
 }
 
-// bookkeeper is a group of nodes. It reads the nodes' records as they are written.
+// bookkeeper is a group of nodes. It reads their records as they are written.
 type bookkeeper struct {
 	*groupOfThree
 	accounts map[sim.ProcessID]account
-	// replaced contains the keys that existed on each node before the node was promoted. The node must record when
-	// these keys expire.
+	// replaced contains the keys that were on each node before it was promoted. The node must record when these keys
+	// expire.
 	replaced map[sim.ProcessID]account
 	group    *Group
 	family   []string // patterns of the commands that clients mostly send
 	attempts int      // number of attempts so far; several consecutive commands belong to one
 }
 
-// desk is the host of a node whose records are checked. Deadlines in the records are times on the host's wall clock.
+// desk is the host of a node with records to be checked. Deadlines in the records are times on the host's wall clock.
 type desk struct {
 	host
 	books *bookkeeper
@@ -79,7 +79,7 @@ func newBookkeeper(t *testing.T, r *rand.Rand, p store.Policy, grouped bool) *bo
 		names = names[:1]
 	}
 	// After a promotion, a reader of the records assumes that the new master has the same data as the old one, except
-	// for changes that are recorded after the promotion.
+	// for changes recorded after the promotion.
 	b.group = &Group{Promoted: func(old, promoted sim.ProcessID) {
 		b.report = append(b.report, fmt.Sprintf("    fail over %s to %s", old, promoted))
 		had := account{}
@@ -115,7 +115,7 @@ func (b *bookkeeper) pass(d time.Duration) {
 	}
 }
 
-// holds returns the keys and members that exist on a node according to the node's own clock.
+// holds returns the keys and members that exist on a node by its own clock.
 func (m *member) holds() account {
 	is := account{}
 	for _, h := range m.node.data.Snapshot().Holdings() {
@@ -150,7 +150,7 @@ func (b *bookkeeper) audit() {
 	}
 }
 
-// order makes the Sentinel order all nodes to follow the given node. Orders to a node that is down are lost.
+// order makes the Sentinel order all nodes to follow the given node. Orders to nodes that are down are lost.
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {
@@ -159,7 +159,7 @@ func (b *bookkeeper) order(to *member) {
 	}
 }
 
-// act performs a random action: time passes, or a randomly chosen node starts, stops, or executes a command or an
+// act performs a random action: it lets time pass, or makes a random node start, stop, or execute a command or an
 // order.
 func (b *bookkeeper) act(v vocabulary) {
 	m := b.nodes[v.IntN(len(b.nodes))]
@@ -219,9 +219,9 @@ func (b *bookkeeper) act(v vocabulary) {
 	b.audit()
 }
 
-// TestRecordsShowWhatIsThere performs random actions on a single node and on a group: commands, clocks that jump
-// forward and back, stops of every kind, starts, promotions and full resyncs. After each step, a master's records must
-// tell a reader exactly what the master has.
+// TestRecordsShowWhatIsThere performs random actions on a single node and on a group: commands, clock jumps forward and
+// back, stops of every kind, starts, promotions and full resyncs. After each step, a master's records must tell a
+// reader exactly what the master has.
 func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := testkit.Size(100, 400, 4000)
 	seen := map[string]int{}

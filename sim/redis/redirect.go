@@ -25,8 +25,8 @@ func (n *Node) takeAsking(name string) {
 	}
 }
 
-// redirection returns the error with which a member of a cluster refuses a request whose keys it does not serve
-// (getNodeByQuery). It returns "" if the node serves them.
+// redirection returns the error with which a cluster member refuses a request whose keys it does not serve
+// (getNodeByQuery), or "" if it serves them.
 func (n *Node) redirection(c *nodeCommand, args []string) string {
 	if n.conn == 0 || n.inScript || n.inExec {
 		return ""
@@ -46,11 +46,10 @@ func (n *Node) redirection(c *nodeCommand, args []string) string {
 	return n.redirectError(keys, keys, writes, asking, false)
 }
 
-// toShard reports whether the keys of a command are shard channels.
+// toShard reports whether a command's keys are shard channels.
 func (c *nodeCommand) toShard() bool { return isOneOf(c.Name, "SPUBLISH", "SSUBSCRIBE") }
 
-// storedKeys returns those of the command's keys that name stored data: all of them, or none if they are shard
-// channels.
+// storedKeys returns the keys that name stored data: all of them, or none if they are shard channels.
 func (c *nodeCommand) storedKeys(keys []string) []string {
 	if c.toShard() {
 		return nil
@@ -113,7 +112,7 @@ func (n *Node) sendAway(c *nodeCommand, where string) {
 	n.data.ReplyError(where)
 }
 
-// keysOf returns the keys of a request. For commands that concern messages, it returns the shard channels.
+// keysOf returns a request's keys. For commands that deal with messages, these are the shard channels.
 func (c *nodeCommand) keysOf(args []string) []string {
 	at := c.keys
 	switch {
@@ -174,8 +173,7 @@ func (n *Node) notInCluster() bool {
 	return n.member == nil
 }
 
-// outOfReach returns an error if a script calls a command with keys that the node does not serve. Otherwise it returns
-// "".
+// outOfReach returns an error if a script calls a command with keys that the node does not serve, and "" otherwise.
 func (n *Node) outOfReach(c *nodeCommand, args []string) string {
 	if n.member == nil || n.conn == 0 {
 		return ""

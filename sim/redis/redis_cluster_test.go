@@ -14,7 +14,7 @@ import (
 )
 
 // newMembers returns a Redis Cluster with three masters, each with the given number of replicas. All messages take a
-// millisecond. redis-2 serves the slot of the key "lock".
+// millisecond. redis-2 serves the slot for the key "lock".
 func newMembers(t *testing.T, seed uint64, replicas int, timeout time.Duration) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		nodes: map[sim.ProcessID]*redis.Node{}}
@@ -147,8 +147,8 @@ func TestAFailedMemberIsReplacedByItsReplica(t *testing.T) {
 	}
 }
 
-// TestAMasterCutOffStopsServing checks that a master that reaches only a minority stops serving at about the time when
-// the other masters replace it. Writes that it has accepted in the meantime must be lost.
+// TestAMasterCutOffStopsServing checks that a master that can reach only a minority stops serving at about the time
+// when the other masters replace it. Writes that it has accepted in the meantime must be lost.
 func TestAMasterCutOffStopsServing(t *testing.T) {
 	for seed := range uint64(testkit.Size(4, 20, 20)) {
 		c := newMembers(t, seed, 1, 2*time.Second)
@@ -288,7 +288,7 @@ func TestASlotIsMoved(t *testing.T) {
 		"client-1 GET {lock}b: -MOVED 8718 redis-1:6379")
 }
 
-// TestMessagesReachAllMembers checks that a message on a channel reaches the subscribers of every member exactly once.
+// TestMessagesReachAllMembers checks that a message on a channel reaches every member's subscribers exactly once.
 func TestMessagesReachAllMembers(t *testing.T) {
 	c := newMembers(t, 1, 1, time.Second)
 	for _, name := range c.names {

@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// replay applies effects in order. It is used when a node loads its append-only file, and when it receives effects from
+// replay applies effects in order. A node uses it when it loads its append-only file, and when it receives effects from
 // its master.
 //
-// Invariant: no key is hidden during the replay. Effects apply to a key even if it has expired according to the clock.
-// Otherwise a DEL would not find the expired key. The old key could then reappear later, in place of a key that was set
+// Invariant: no key is hidden during the replay. Effects apply to a key even if the clock says that it has expired.
+// Otherwise a DEL would not find the expired key. The old key could then reappear later and replace a key that was set
 // after the DEL.
 func (n *Node) replay(list []store.Effect) {
 	n.data.Unveil()
@@ -26,7 +26,7 @@ func (n *Node) replay(list []store.Effect) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 }
 
-// replaying reports whether effects are being replayed. Nothing expires during that time.
+// replaying reports whether effects are being replayed. Nothing expires while they are.
 func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 
 // hooks is a Node with the methods that the node's data calls (see [store.Server]).
@@ -67,7 +67,7 @@ func (h *hooks) Flushed() {
 	(*Node)(h).invalidateAll()
 }
 
-// Log adds an effect to those of the current turn of the event loop, for the append-only file and for the replicas.
+// Log adds an effect to those of the current event-loop turn, for the append-only file and the replicas.
 func (h *hooks) Log(e store.Effect) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
@@ -88,20 +88,20 @@ func (h *hooks) LogCommand(args []string) {
 	}
 	name := (*Node)(h).find(args[0]).Name // the name as it is written in the table of commands
 	if h.repl.involved {
-		// The arguments are copied, since replicas keep them.
+		// Copy the arguments, since replicas keep them.
 		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)})
 		return
 	}
 	h.Log(store.Effect{Op: store.OpCommand, Args: h.aof.Keep(name, args[1:])})
 }
 
-// load replays the append-only file. Nothing expires during that time.
+// load replays the append-only file. Nothing expires while it does.
 func (n *Node) load() {
 	n.data.Quietly(func() { n.replay(n.aof.All()) })
 }
 
-// compare hides keys that expired while the node was down. It also records how the data differs from the data that the
-// process had when it stopped. A replica skips both steps, because it gets all its data from its master.
+// compare hides keys that expired while the node was down. It also records how the data differs from what the process
+// had when it stopped. A replica skips both steps, because it gets all its data from its master.
 func (n *Node) compare() {
 	was := n.before
 	n.before = nil
@@ -115,9 +115,9 @@ func (n *Node) compare() {
 	}
 }
 
-// compareWith hides keys that have expired. It also records how the data differs from the recorded data (before). If a
-// key is gone and its deadline has passed, the key is recorded as expired. A key with another value, owner or deadline
-// is recorded as gone and set again.
+// compareWith hides expired keys, and records how the data differs from the recorded data (before). A key that has
+// disappeared is recorded as expired if its deadline has passed. A key whose value, owner or deadline has changed is
+// recorded as gone and then set again.
 func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.Quietly(n.data.ExpireDue) // without records, because these depend on what existed before
 	store.Pair(before, n.data.Snapshot().Holdings(), func(old, now *store.Holding) {
@@ -126,8 +126,8 @@ func (n *Node) compareWith(before []store.Holding, lost history.Why) {
 	n.data.NoteEnds()
 }
 
-// compareOne is compareWith for a single key or member. before is nil if the key or member was missing in the old data.
-// after is nil if it is missing in the new data.
+// compareOne is compareWith for a single key or member. before is nil if the old data did not contain it, and after is
+// nil if the new data does not.
 func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil

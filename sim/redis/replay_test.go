@@ -37,7 +37,7 @@ type posted struct {
 
 func (m *member) Name() sim.ProcessID { return m.name }
 
-// host is the host of a member. It passes messages to the other members.
+// host is a member's host. It passes messages to the other members.
 type host struct {
 	*member
 	group *groupOfThree
@@ -66,7 +66,7 @@ func newGroupOfThree(t *testing.T, r *rand.Rand, p store.Policy) *groupOfThree {
 	return s
 }
 
-// deliver delivers the next message to a node, and records the effects that the message contains.
+// deliver delivers the next message to a node, and records the effects in it.
 func (s *groupOfThree) deliver(m *member) {
 	if len(m.inbox) == 0 {
 		return
@@ -127,7 +127,7 @@ func (s *groupOfThree) promote(m *member) {
 	s.checkData("after the promotion of "+string(m.name), m, was)
 }
 
-// list formats keys as text, without the information that is needed only for records.
+// list formats keys as text, without the information that only the records need.
 func list(keys []store.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
@@ -194,8 +194,8 @@ func (s *groupOfThree) step(v vocabulary) {
 	}
 }
 
-// TestDataOutlivesRestartsAndPromotions runs a group with random commands, clocks that jump forward and back, restarts
-// and promotions. After a clean restart, a node must have the same data as before, including hidden keys. After a
+// TestDataOutlivesRestartsAndPromotions runs a group with random commands, clock jumps forward and back, restarts and
+// promotions. After a clean restart, a node must have the same data as before, including hidden keys. After a
 // promotion, it must have the data that had reached it.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
@@ -220,7 +220,7 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 }
 
 // TestLogGivesTheDataAgain executes random commands while some expired keys have not been deleted yet. It then replays
-// the node's log on an empty node, which must have the same data.
+// the node's log on an empty node, which must end up with the same data.
 func TestLogGivesTheDataAgain(t *testing.T) {
 	rounds := 1000
 	if testkit.Full() {

@@ -12,12 +12,12 @@ import (
 // tickEvery is how often a replica sends acknowledgments, and how often a master counts its replicas.
 const tickEvery = time.Second
 
-// tickFirst is called when the process starts. It sets the timer for the work that is done once a second.
+// tickFirst is called when the process starts. It sets the timer for the once-a-second work.
 func (n *Node) tickFirst() {
 	n.tickAfter(time.Duration(n.host.Rand("first tick", n.second()) % uint64(tickEvery)))
 }
 
-// tickAfter sets the timer for the work that is done once a second. A master needs it only if it counts its replicas.
+// tickAfter sets the timer for the once-a-second work. A master needs it only if it counts its replicas.
 func (n *Node) tickAfter(d time.Duration) {
 	n.repl.tick++
 	if n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 {
@@ -87,7 +87,7 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 }
 
 // obey makes the node a replica of the given master or, if that is the node itself, a master. It reports whether this
-// has changed the node's role or master.
+// changed the node's role or master.
 func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	was := n.repl.master
 	switch master {
@@ -175,7 +175,7 @@ func (n *Node) replaceBy(image []store.Effect) {
 	n.startFile()
 }
 
-// replid returns a replication ID in the format of Redis: forty hexadecimal digits.
+// replid returns a replication ID in Redis's format: forty hexadecimal digits.
 func (s streamID) replid() string {
 	return lua.SHA1Hex(string(s.master) + "/" + strconv.Itoa(s.number))
 }

@@ -49,7 +49,7 @@ var (
 	waitOne = []string{"WAIT", "1", "1000"}
 )
 
-// BenchmarkReplicatedSet measures a SET in the simulator, including its messages and the work of the replicas.
+// BenchmarkReplicatedSet measures a SET in the simulator, including its messages and the replicas' work.
 func BenchmarkReplicatedSet(b *testing.B) {
 	b.Run("alone", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 0, setLock) })
 	b.Run("1 replica", func(b *testing.B) { benchmarkGroup(b, redis.Config{}, 1, setLock) })

@@ -8,53 +8,52 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// After each turn of its event loop, a master sends the turn's changes, which are called effects, to its replicas. It
-// does not wait for them. Replicas report their offsets once a second, and immediately when asked. Offsets count
-// effects, while Redis counts bytes.
+// After each turn of its event loop, a master sends its replicas the turn's changes, which are called effects. It does
+// not wait for them. Replicas report their offsets once a second, and immediately when asked. Offsets count effects,
+// whereas Redis counts bytes.
 
-// streamID identifies a stream of effects. A new stream begins at each start of a master and at each promotion. Offsets
-// of different streams cannot be compared. The zero streamID means no stream.
+// streamID identifies a stream of effects. A new stream begins whenever a master starts or a replica is promoted.
+// Offsets of different streams cannot be compared. The zero streamID means no stream.
 type streamID struct {
 	master sim.ProcessID
 	number int
 }
 
 type replication struct {
-	// involved is true once the node takes part in replication. Until then, the node does no work for replication.
+	// involved is true once the node takes part in replication. Until then, the node does no replication work.
 	involved bool
 	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives a restart.
 	master sim.ProcessID
-	// restricted is true if the node may have to refuse writes.
+	// restricted is true if the node might have to refuse writes.
 	restricted bool
-	// tick is the number of the current once-a-second timer. Timers with other numbers are ignored.
+	// tick is the current number of the once-a-second timer. Timers with other numbers are ignored.
 	tick uint64
-	// The node's data is the result of applying the effects of stream id up to offset. On a replica, this is true only
-	// if linked is true.
+	// The node's data is the result of applying stream id's effects up to offset. On a replica, this is true only if
+	// linked is true.
 	id     streamID
 	offset int64
-	begun  int // number of streams that this node has begun
+	begun  int // number of streams begun by this node
 	// marks records how much of the replication stream is on disk (see fsynced).
 	marks []mark
 
-	// The fields below are used by a replica.
-	linked   bool // the replica is in sync and follows the master; otherwise it asks for all data once a second
-	applying bool // the replica is applying effects of its master
+	// Fields used by a replica.
+	linked   bool // the replica is in sync and is following the master; otherwise it asks for all data once a second
+	applying bool // the replica is applying its master's effects
 
-	// The fields below are used by a master.
+	// Fields used by a master.
 	replicas []replica      // in the order in which they joined
 	good     int            // number of replicas that had recently sent an acknowledgment, at the last count
 	pending  []store.Effect // effects of this turn
-	askAcks  bool           // a WAIT has blocked in this turn
-	asker    sim.Key        // key of the request that is waiting
+	askAcks  bool           // a WAIT blocked in this turn
+	asker    sim.Key        // key of the waiting request
 	degraded bool           // semi-synchronous replication has fallen back to asynchronous
 
 	outbox   []outgoing
-	observer sim.ProcessID // the Sentinel that has sent a probe to this node; empty if none has
-	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until the order is carried out
+	observer sim.ProcessID // the Sentinel that sent this node a probe; empty if none has
+	ordered  sim.ProcessID // the master ordered by a FailOver fault, until the order is carried out
 
-	// The fields below are used only to write records of keys to the history. recorded contains the keys that a deposed
-	// master had when it was deposed. ownData is the node's own data if it stopped before it received the new master's
-	// data.
+	// Fields used only to record keys in the history. recorded contains the keys that a deposed master had when it was
+	// deposed. ownData is the node's own data if it stopped before it received the new master's data.
 	recorded map[store.Title]bool
 	ownData  *store.Snapshot
 }
@@ -63,13 +62,13 @@ type replication struct {
 type replica struct {
 	name   sim.ProcessID
 	online bool          // the replica has received all data and follows the master
-	acked  int64         // the offset that the replica has acknowledged
+	acked  int64         // the offset acknowledged by the replica
 	synced int64         // how much of the stream was on the replica's disk at its last acknowledgment, as an offset
 	at     int64         // wall clock at its last acknowledgment, in ns
 	seen   time.Duration // monotonic clock at that time; initially when the node became master
 }
 
-// outgoing is a message that is sent at the end of a turn of the event loop, after the fsync if there is one.
+// outgoing is a message to be sent at the end of a turn of the event loop, after the fsync if there is one.
 type outgoing struct {
 	to    sim.ProcessID
 	phase string
@@ -77,10 +76,10 @@ type outgoing struct {
 	body  any
 }
 
-// The messages between nodes. A message that expects an answer has a key, and the answer has the same key.
+// The messages between nodes. If a message expects an answer, both have the same key.
 type (
-	// effects contains the changes of one turn of the event loop, and the replication offset after them. The receiver
-	// acknowledges urgent effects immediately.
+	// effects contains the changes made in one turn of the event loop, and the replication offset after them. The
+	// receiver acknowledges urgent effects immediately.
 	effects struct {
 		id     streamID
 		offset int64
@@ -88,7 +87,7 @@ type (
 		urgent bool
 		key    sim.Key
 	}
-	// fullCopy contains all data of the master, and the offset at which the data was copied.
+	// fullCopy contains all of the master's data, and the offset at which it was copied.
 	fullCopy struct {
 		id     streamID
 		offset int64
@@ -97,20 +96,19 @@ type (
 	}
 	// getAck corresponds to REPLCONF GETACK.
 	getAck struct{ key sim.Key }
-	// ack is an acknowledgment from a replica, like REPLCONF ACK. It includes the offset up to which data is on disk,
-	// like FACK.
+	// ack is a replica's acknowledgment, like REPLCONF ACK. It includes the offset up to which data is on disk, like
+	// FACK.
 	ack struct {
 		id             streamID
 		offset, synced int64
 	}
-	// psync is a replica's request for all data of its master.
+	// psync is a replica's request for all of its master's data.
 	psync struct{ key sim.Key }
-	// leave is a message to a master from a replica that no longer follows it. A real replica closes its connection
-	// instead.
+	// leave tells a master that a replica is no longer following it. A real replica closes its connection instead.
 	leave struct{}
 )
 
-// The random delay of a message depends on its phase.
+// A message's random delay depends on its phase.
 const (
 	phaseReplicate = "replicate"
 	phaseSync      = "sync"
@@ -236,18 +234,18 @@ func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, key, body})
 }
 
-// second returns the current second of the node's monotonic clock. It serves as the key of messages that are sent
+// second returns the current second on the node's monotonic clock. It serves as the key for messages that are sent
 // repeatedly.
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
-// keyOf derives the [sim.Key] of a message from the last effect in the message. It does not use the replication offset,
-// because the offset depends on writes of other clients.
+// keyOf derives a message's [sim.Key] from its last effect. It does not use the replication offset, because that
+// depends on other clients' writes.
 func (n *Node) keyOf(list []store.Effect) sim.Key {
 	last := &list[len(list)-1]
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }
 
-// endReplicationTurn is called at the end of a turn of the event loop. It carries out any change of role ordered during
+// endReplicationTurn is called at the end of a turn of the event loop. It carries out any role change ordered during
 // the turn, and sends the turn's changes to the replicas.
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
@@ -283,8 +281,8 @@ func (n *Node) feed() {
 	}
 }
 
-// sendCopy sends all data to a replica, which from then on also gets all changes. key is the key of the message that
-// requested the data.
+// sendCopy sends a replica all data. From then on, the replica also gets all changes. key is the key of the message
+// that requested the data.
 func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the replica joins, since the copy contains these changes
 	r := n.replicaNamed(to)
@@ -306,8 +304,8 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 	return nil
 }
 
-// takeAck records the offset that a replica has acknowledged. If the acknowledgment does not belong to the current
-// stream of effects, takeAck sends all data to the replica.
+// takeAck records the offset that a replica has acknowledged. If the acknowledgment is not for the current stream,
+// takeAck sends the replica all data.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return
@@ -333,8 +331,8 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	n.acknowledged()
 }
 
-// acked returns the number of replicas that have acknowledged the write that a request waits for. For a WAITAOF, it
-// counts only the replicas that have the write on disk.
+// acked returns the number of replicas that have acknowledged the write that a request is waiting for. For a WAITAOF,
+// it counts only the replicas that have the write on disk.
 func (n *Node) acked(b *blocked) (count int64) {
 	for i := range n.repl.replicas {
 		r := &n.repl.replicas[i]
@@ -363,8 +361,8 @@ func (n *Node) refusesWrites() string {
 	return ""
 }
 
-// countGood counts the replicas whose last acknowledgment is no older than the maximum lag, in whole seconds of the
-// wall clock. As in Redis, the node counts once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
+// countGood counts the replicas whose last acknowledgment is no older than the maximum lag, in whole wall-clock
+// seconds. As in Redis, the node counts once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
 func (n *Node) countGood() {
 	n.repl.good = 0
 	for i := range n.repl.replicas {
@@ -375,5 +373,5 @@ func (n *Node) countGood() {
 	}
 }
 
-// lag returns the time since a replica's last acknowledgment, in seconds of the wall clock.
+// lag returns the time since a replica's last acknowledgment, in wall-clock seconds.
 func (r *replica) lag(wall int64) int64 { return wall/int64(time.Second) - r.at/int64(time.Second) }

@@ -37,7 +37,7 @@ func TestWait(t *testing.T) {
 		s.do(replica1, "WAIT 0 0")
 		s.do(replica1, "WAIT x 0")
 	})
-	// WAIT does not wait for the writes of other clients.
+	// WAIT does not wait for other clients' writes.
 	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") })
 	c.run(5 * time.Second)
 	const onReplica = "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
@@ -181,8 +181,8 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 }
 
 // TestGoodReplicasAreCountedOnceASecond checks that when the master hears from its replica again, it may still refuse
-// writes for up to a second. When the replica has been silent for too long, the master may still accept writes for up
-// to a second.
+// writes for up to a second, and that when the replica has been silent for too long, the master may still accept writes
+// for up to a second.
 func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 	stale := 0
 	for seed := range uint64(50) {
@@ -348,7 +348,7 @@ func TestReplicaOfMovesANode(t *testing.T) {
 }
 
 // failoverLock is an example of a lock client for a group with a Sentinel. It acquires the lock from the master. The
-// client holds the lock only once a replica has the key, too.
+// client does not hold the lock until a replica has the key, too.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])

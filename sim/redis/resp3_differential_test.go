@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// preludes lists commands that tests send first on connections that use RESP3 or may switch to it. Some enable
+// preludes lists commands that tests send first on connections that use RESP3 or may switch to it. Some of them enable
 // tracking.
 var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKING ON",
 	"HELLO 3; CLIENT TRACKING ON NOLOOP",
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",
 	"HELLO 3; CLIENT TRACKING ON BCAST NOLOOP PREFIX a PREFIX b", "CLIENT TRACKING ON"}
 
-// modern lists patterns of commands that concern protocol versions and tracking.
+// modern lists patterns for commands that have to do with protocol versions and tracking.
 var modern = []string{"HELLO 2|3|3|4|1|x", "HELLO", "HELLO 3 SETNAME M", "HELLO 3 AUTH default V", "HELLO 2 AUTH tom V",
 	"HELLO 3 AUTH", "HELLO 3 SETNAME",
 	"HELLO 3 foo", "CLIENT TRACKING ON|OFF|on|foo", "CLIENT TRACKING ON OPTIN|OPTOUT|NOLOOP|BCAST|foo",
@@ -25,7 +25,7 @@ var modern = []string{"HELLO 2|3|3|4|1|x", "HELLO", "HELLO 3 SETNAME M", "HELLO 
 	"CLIENT TRACKINGINFO x", "CLIENT GETREDIR", "CLIENT GETNAME", "CLIENT SETNAME M", "CLIENT NO-EVICT ON|OFF|foo",
 	"CLIENT foo", "RESET", "AUTH V", "AUTH default|tom V"}
 
-// cached lists patterns of commands whose replies clients cache, and of commands that make clients forget keys.
+// cached lists patterns for commands with replies that clients cache, and for commands that make clients forget keys.
 var cached = []string{"GET K", "GET K", "MGET K+", "EXISTS|TOUCH K+", "TTL|PTTL|TYPE|STRLEN K", "HGETALL K",
 	"SUNION K+", "CLIENT CACHING YES", "CLIENT CACHING NO",
 	"SET K V", "SET K V PX P", "SET K V XX|NX", "DEL K+", "MSET K V K V", "RENAME K K", "COPY K K REPLACE",
@@ -52,8 +52,7 @@ var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('set',KEYS[1],'v','NX'))"}
 
 // TestNodeAnswersAsRedisInRESP3 sends random commands to the node and to a real Redis server, on connections that use
-// RESP3 and may track keys. Replies must be the same, byte for byte, and each reply must be preceded and followed by
-// the same pushes.
+// RESP3 and may track keys. The replies, and the pushes before and after each reply, must be the same, byte for byte.
 func TestNodeAnswersAsRedisInRESP3(t *testing.T) {
 	r := newRig(t, 2)
 	all := maps.Clone(families)

@@ -12,8 +12,8 @@ import (
 
 var everysec = Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
-// restart stops the node, waits for the given time, and starts the node again. It returns the records that are written
-// at the start.
+// restart stops the node, waits for the given time, and starts the node again. It returns the records written at the
+// start.
 func (m *machine) restart(how sim.Stop, down time.Duration) string {
 	m.stop(how)
 	m.freeze(down)
@@ -85,7 +85,7 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 }
 
 // Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync). What matters is not how long ago the last
-// fsync was, but whether the wall clock has begun a new second since then.
+// fsync was, but whether the wall clock has started a new second since then.
 func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
 	for _, c := range []struct {
 		begin, write, loss time.Duration // after a full second of the wall clock

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// step is an action performed on the node and on a real Redis server: a command on one of the connections, or a change
-// of the wall clock. In a command, #1, #2 … stand for the numbers of the connections.
+// step is an action performed on the node and on a real Redis server: a command on one of the connections, or a wall
+// clock change. In a command, #1, #2 … are the connection numbers.
 type step struct {
 	conn int
 	args []string
@@ -78,7 +78,7 @@ func (m *manyClients) waits(conn int) bool {
 	return c != nil && c.blocked
 }
 
-// waiting returns the number of connections that wait.
+// waiting returns the number of connections that are waiting.
 func (m *manyClients) waiting() (count int) {
 	for i := range m.came {
 		if m.waits(i) {
@@ -88,8 +88,7 @@ func (m *manyClients) waiting() (count int) {
 	return count
 }
 
-// tied reports whether two waits may end at the same moment. In that case, Redis ends them in the order of their memory
-// addresses.
+// tied reports whether two waits may end at the same moment. In that case, Redis ends them in memory address order.
 func (m *manyClients) tied() bool {
 	seen := map[int64]bool{0: true}
 	for _, b := range m.node.waiting {
@@ -102,7 +101,7 @@ func (m *manyClients) tied() bool {
 }
 
 // ending returns the steps at the end of every test sequence. First, the last connection, which never waits, releases
-// all connections that wait. After that, no connection may receive anything except the reply to its final PING.
+// all waiting connections. After that, connections may not receive anything except the reply to their final PING.
 func (r *rig) ending() (steps []step) {
 	last := len(r.real) - 1
 	if last > 1 {
@@ -153,8 +152,8 @@ func (r *rig) play(steps []step) string {
 	return ""
 }
 
-// jump moves the clocks of both servers, so that waits may end, and compares what the servers send as a result. It
-// returns a description of the difference, or "" if there is none.
+// jump moves both servers' clocks, so that waits may end, and compares what the servers send as a result. It returns a
+// description of the difference, or "" if there is none.
 func (r *rig) jump(m *manyClients, by time.Duration) string {
 	clear(m.came)
 	m.jump(by)
@@ -223,8 +222,8 @@ func (r *rig) compareNext(m *manyClients, conn int, args []string, count int) st
 	return ""
 }
 
-// sameWaiting waits until the real Redis server has as many waiting connections as the node. No other connection may
-// send anything before that.
+// sameWaiting waits until the real Redis server has as many waiting connections as the node. Until then, no other
+// connection may send anything.
 func (r *rig) sameWaiting(m *manyClients) string {
 	want := m.waiting()
 	if want == 0 {
@@ -262,7 +261,7 @@ func (r *rig) differ(steps []step) {
 	r.t.Fatalf("%s\nat first %s\nafter all of\n%s", r.play(steps), first, strings.Join(list, "\n"))
 }
 
-// shrink removes as many steps as it can. It first tries to remove halves, and finally single steps.
+// shrink removes as many steps as it can. It tries to remove halves first, and single steps last.
 func shrink(steps []step, fails func([]step) bool) []step {
 	for smaller := true; smaller; {
 		smaller = false

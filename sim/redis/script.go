@@ -59,8 +59,8 @@ func eval(byHash, readOnly bool) func(n *Node, args []string) {
 	}
 }
 
-// runScript executes a script. If the script has a twin in Go that can handle the case, the twin is used. Otherwise the
-// script is executed in Lua.
+// runScript executes a script. It uses the script's twin in Go if there is one that can handle the case, and otherwise
+// Lua.
 func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) {
 	n.inScript, n.readOnly = true, readOnly
 	looks := n.data.Looks()
@@ -79,7 +79,7 @@ func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) 
 	n.inLua(keys, func(resp3 bool) []byte { return n.scripts.Engine.Run(t.Lua, keys, argv, resp3) })
 }
 
-// inLua calls run, which executes a script or a function with the given keys, and replies with its result.
+// inLua replies with the result of run, which executes a script or a function with the given keys.
 func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	from, resp3 := len(n.data.Out), n.data.RESP3
 	n.inScript, n.scriptKeys = true, keys
@@ -88,9 +88,9 @@ func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
-// needsLua reports whether a script must be executed in Lua even if it has a twin. A twin is the same script in Go
-// (twins.go). It only reads and writes keys. Unlike the execution in Lua, it does not refuse writes, record what was
-// read, or publish notifications.
+// needsLua reports whether a script must be executed in Lua even if it has a twin. A twin is the same script written in
+// Go (twins.go). It only reads and writes keys. Unlike Lua scripts, it does not refuse writes, record what was read, or
+// publish notifications.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
 		n.tracking.remembers(n.conn)

@@ -9,8 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// scriptTexts lists scripts. The node and a real Redis server execute each of them several times while the data
-// changes.
+// scriptTexts lists scripts that the node and a real Redis server each execute several times while the data changes.
 var scriptTexts = []string{
 	releaseScript,
 	"return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])",
@@ -196,12 +195,12 @@ var readOnlyScripts = []string{
 	releaseScript,
 }
 
-// sameScriptExcept contains the scripts whose error messages on the node differ from those of Redis.
+// sameScriptExcept contains the scripts whose error messages on the node differ from Redis's.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
 	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's text
 	"return string.format('%d', 'x')":                  true, // gopher-lua's text
-	// The node returns the same error, but without a line number, since pcall calls decode directly.
+	// The node returns the same error without a line number, since pcall calls decode directly.
 	"local ok, e = pcall(cjson.decode, 'x') return {tostring(ok), e}": true,
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// numberTexts lists strings that a script may receive in place of a number.
+// numberTexts lists strings that a script may receive instead of a number.
 var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12", "1.5", "-2.5", ".5", "5.", "1e2",
 	"1E2", "1e15", "1e+15", "5e-3", "1.5e2", "1e400", "-1e400", "1e-400", "1e", "e1", "0x10", "0X1F", "0x", "0x1p4",
 	"0x1.8p1", "0x1.8", "-0x10", "1_0", "0b11", "0o17", "inf", "-inf", "Infinity", "INF", "infinit", "nan", "-nan",
@@ -14,7 +14,7 @@ var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12",
 	"7fffffffffffffff", "9007199254740993", "9223372036854775807", "18446744073709551615", "18446744073709551616",
 	"1700000000000000", "1.7e15", "5\x00", "5\x006", "\x005", "1,5", "½", "0x1g", "1e5 ", "1e5.5"}
 
-// TestScriptsReadNumbersAsRedis tries many strings in every way in which a script can convert a string to a number.
+// TestScriptsReadNumbersAsRedis tries many strings in every way that a script can convert a string to a number.
 func TestScriptsReadNumbersAsRedis(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -48,7 +48,7 @@ func TestScriptsReadNumbersAsRedis(t *testing.T) {
 }
 
 // TestScriptsMissNothingSilently lists everything that a script can use on a real Redis server. The node must provide
-// each item, or report that it does not provide it.
+// each item, or report that it does not.
 func TestScriptsMissNothingSilently(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

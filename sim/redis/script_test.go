@@ -37,8 +37,8 @@ func TestScriptCacheIsBounded(t *testing.T) {
 	}
 }
 
-// The maximum length applies to each reply separately. Together, the five replies of 16 MB are longer than a single
-// reply may be.
+// TestRepliesOfScriptsAreBoundedOneByOne checks that the maximum length applies to each reply separately. Together, the
+// five 16 MB replies are longer than a single reply may be.
 func TestRepliesOfScriptsAreBoundedOneByOne(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "MULTI")

@@ -6,14 +6,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// Limits on the number of scripts that are kept.
+// Limits on how many scripts are kept.
 const (
 	MaxScripts  = 256 // maximum number of scripts that are kept after the process that loaded them has ended
 	MaxCompiled = 64  // maximum number of compiled scripts, of about 17 KB each
 )
 
-// compiledScript is a script that the node has loaded. When the process ends, the node forgets its scripts, but keeps
-// their compiled forms.
+// compiledScript is a script that the node has loaded. When the process ends, the node forgets its scripts, but their
+// compiled forms are kept.
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
@@ -22,8 +22,8 @@ type compiledScript struct {
 	Lua  *lua.Script
 }
 
-// scripts contains the scripts that a node knows. After a start, a node knows only the scripts that it has loaded since
-// the start. The compiled forms of other scripts may still be cached.
+// scripts contains the scripts that a node knows. A node knows only those that it has loaded since it last started. The
+// compiled forms of other scripts may still be cached.
 type scripts struct {
 	life     uint64
 	byText   map[string]*compiledScript
@@ -33,7 +33,7 @@ type scripts struct {
 	Engine   *lua.Engine // created when it is first needed
 }
 
-// endLife forgets which scripts the node has loaded, because the process has ended.
+// endLife makes the node forget its loaded scripts, because its process has ended.
 func (s *scripts) endLife() {
 	s.forget()
 	if s.Engine != nil {
@@ -51,7 +51,7 @@ func (s *scripts) forget() {
 	}
 }
 
-// load adds a script to the known scripts. It does not compile the script.
+// load adds a script to the known scripts, without compiling it.
 func (s *scripts) load(text string) *compiledScript {
 	t := s.latest
 	if t == nil || t.text != text {
@@ -82,8 +82,8 @@ func (s *scripts) lookUp(sha string) *compiledScript {
 	return t
 }
 
-// compile compiles the script if necessary. If the text is not valid Lua, the error explains why, and the script is
-// removed from the known scripts.
+// compile compiles the script if necessary. If the text is not valid Lua, compile removes the script from the known
+// scripts and returns an error that says why.
 func (s *scripts) compile(t *compiledScript) error {
 	if t.Lua != nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Defaults of a Sentinel, from sentinel.conf and from the source.
+// A Sentinel's defaults, from sentinel.conf and from the source code.
 const (
 	DefaultDownAfter        = 30 * time.Second
 	defaultPingEvery        = time.Second
@@ -22,7 +22,7 @@ const (
 	tiltPeriod  = 30 * time.Second
 )
 
-// replTimeout is the time after which a master and a replica close the link between them if they hear nothing from each
+// replTimeout is the time after which a master and a replica close the link between them if they do not hear from each
 // other (repl-timeout).
 const replTimeout = 60 * time.Second
 
@@ -34,8 +34,8 @@ const (
 	closeInfoPeriod = time.Second
 )
 
-// reconfTimeout is how long the Sentinel waits for a replica that has been ordered to follow the new master but does
-// not follow it yet.
+// reconfTimeout is how long the Sentinel waits for a replica that has been ordered to follow the new master but is not
+// following it yet.
 const reconfTimeout = 10 * time.Second
 
 // The Sentinel checks all nodes at intervals of 52 to 100 ms: each interval is 1 s divided by a random number from
@@ -57,8 +57,8 @@ type SentinelConfig struct {
 	// failover has failed, the Sentinel does not begin another one until twice FailoverTimeout has passed since the
 	// failed one began.
 	FailoverTimeout time.Duration
-	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then, it
-	// continues to serve clients. If ReconfigureAfter is negative, the master is made a replica immediately.
+	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then, it keeps
+	// serving clients. If ReconfigureAfter is negative, the master is made a replica immediately.
 	ReconfigureAfter time.Duration
 }
 
@@ -75,25 +75,25 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 	return c
 }
 
-// Sentinel monitors the masters of groups, promotes a replica when a master is down, and tells clients which node is
-// the master. It implements [sim.Peer]. The only messages that it sends to nodes are pings, requests for INFO, and
-// orders to follow a master.
+// Sentinel monitors the groups' masters, promotes a replica when a master is down, and tells clients which node is the
+// master. It implements [sim.Peer]. It sends nodes only pings, INFO requests, and orders to follow a master.
 //
 // It checks its nodes every 52 to 100 ms, and performs one step of a failover in each check, as Redis's Sentinel does
 // (sentinel.c): it finds that the master is down, chooses a replica, orders it to become master, waits until the
 // replica reports that it is master, makes the other replicas follow it one by one, and announces the switch.
 //
-// It answers client libraries as Redis's Sentinel does (clients.go). The names of processes serve as host names, as
-// with resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels, only +switch-master is simulated.
-// Modeled clients use shorter messages: they send SUBSCRIBE switch-master, and then receive a push "switch-master old
-// new" for each switch.
+// It answers client libraries as Redis's Sentinel does (clients.go). Process names serve as host names, as with
+// resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels, only +switch-master is simulated. Modeled
+// clients use shorter messages: they send SUBSCRIBE switch-master, and then receive a push "switch-master old new" for
+// each switch.
 //
 // It represents a quorum of Sentinels that agree immediately. Their votes and elections are not modeled, and neither is
-// a minority that is cut off together with a master. So, like a single Sentinel with a quorum of one, it may promote a
-// replica although other Sentinels could still reach the master. It learns from the master how long a replica has been
-// without its master. If only the link to the replica is cut, the link counts as up. A deposed master is made a replica
-// once it has been reachable for ReconfigureAfter, while a real Sentinel waits for its next INFO, which it sends every
-// 10 s. Partial resynchronization is not modeled: every change of master is a full resync, with the same result.
+// a minority that is cut off along with a master. So, like a single Sentinel with a quorum of one, it may promote a
+// replica even though other Sentinels could still reach the master. It learns from the master how long a replica has
+// been cut off from it. If only the link to the replica is cut, the link counts as up. A deposed master is made a
+// replica once it has been reachable for ReconfigureAfter, whereas a real Sentinel waits for its next INFO, which it
+// sends every 10 s. Partial resynchronization is not modeled: every change of master is a full resync, with the same
+// result.
 type Sentinel struct {
 	cfg         SentinelConfig
 	host        sim.Host // nil while the process is down
@@ -152,8 +152,8 @@ type watched struct {
 	wrongSince time.Duration
 
 	// The fields below are used in a failover. sentAfter reports whether the node was ordered to follow the new master,
-	// and sentAt is when. follows is true if the node follows the new master, or if the Sentinel no longer waits for
-	// the node to do so.
+	// and sentAt is when. follows is true if the node follows the new master, or if the Sentinel is no longer waiting
+	// for it to do so.
 	sentAfter bool
 	sentAt    time.Duration
 	follows   bool
@@ -188,7 +188,7 @@ func (s *Sentinel) reset(cfg SentinelConfig) {
 	}
 }
 
-// Start begins to monitor the nodes. The Sentinel still knows which nodes were masters when the process stopped.
+// Start begins monitoring the nodes. The Sentinel still knows which nodes were masters when the process stopped.
 func (s *Sentinel) Start(h sim.Host) {
 	s.host = h
 	s.lastLook, s.tiltUntil = h.Monotonic(), 0

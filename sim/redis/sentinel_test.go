@@ -28,7 +28,8 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 }
 
 // TestStaleReplicaIsNotPromoted checks that a replica is not promoted if its link to the master was down for longer
-// than ten times DownAfter, which is 30 s here. The link counts as down only after a silence of repl-timeout (60 s).
+// than ten times DownAfter, which is 30 s here. The link is considered down only after a silence of repl-timeout (60
+// s).
 func TestStaleReplicaIsNotPromoted(t *testing.T) {
 	for _, x := range []struct {
 		cut, heal, dies time.Duration
@@ -67,11 +68,11 @@ func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 		"client-1 switch-master redis-1 redis-1-replica-1", "client-1 switch-master redis-1-replica-1 redis-1")
 }
 
-// steps contains the times of the steps of a failover, measured from the time when the master stopped answering.
+// steps contains the times of a failover's steps, measured from when the master stopped answering.
 type steps struct{ promoted, announced time.Duration }
 
-// replaced pauses the master at a given time. It returns the time at which a replica was promoted and the time at which
-// the promotion was announced.
+// replaced pauses the master at a given time. It returns when a replica was promoted and when the promotion was
+// announced.
 func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s steps) {
 	c := newSeeded(t, seed, redis.Config{}, replicas).watch(quick)
 	c.group.Promoted = func(_, _ sim.ProcessID) { s.promoted = c.Now().Duration() - at }
@@ -94,7 +95,7 @@ const (
 	travel  = 2 * ms
 )
 
-// TestTimesOfAFailover checks how long the steps of a failover take. The master counts as down once a ping has been
+// TestTimesOfAFailover checks how long the steps of a failover take. The master is considered down once a ping has been
 // unanswered for DownAfter. A ping is sent a second after the previous answer. In the next check, the Sentinel chooses
 // a replica. In the check after that, it orders the replica to become master. It requests the replica's INFO once a
 // second. When the INFO shows that the replica is a master, the Sentinel announces the new master in its next check.
@@ -121,8 +122,8 @@ func TestTimesOfAFailover(t *testing.T) {
 	between("the announcement", announced, 0, inquiry+travel+2*look, 500*ms)
 }
 
-// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow checks when the Sentinel announces the new master. First, it orders
-// each replica to follow the new master, and asks the replica once a second whether it does so.
+// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow checks when the Sentinel announces the new master. Before that, it
+// orders each replica to follow the new master, and asks it once a second whether it is doing so.
 func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		s := replaced(t, seed, 5*time.Second, 2)
@@ -143,8 +144,8 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 		c.at(10*time.Second, func() { c.cut(observer, master, replica1) })
 		c.at(15*time.Second, func() { c.heal(observer, replica1) })
 		c.run(2 * time.Minute)
-		// The master cannot count as down before 11 s (first). The second failover begins 40 s after the first one,
-		// plus up to a second.
+		// The master cannot be considered down before 11 s (first). The second failover begins 40 s after the first
+		// one, plus up to a second.
 		first := 11 * time.Second
 		if at < first+40*time.Second || at > first+time.Second+2*look+40*time.Second+time.Second+4*look {
 			t.Errorf("seed %d: the replica was promoted at %v", seed, at)

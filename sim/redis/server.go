@@ -44,7 +44,7 @@ func serverTime(n *Node, _ []string) {
 // notifyKeyspaceEvents is the only parameter that CONFIG can read and set.
 const notifyKeyspaceEvents = "notify-keyspace-events"
 
-// config implements CONFIG GET and CONFIG SET. It refuses patterns, and parameters that are not simulated.
+// config implements CONFIG GET and CONFIG SET. It rejects patterns, and parameters that are not simulated.
 func config(n *Node, args []string) {
 	set := strings.EqualFold(args[1], "set")
 	if set && len(args)%2 != 0 {

@@ -2,10 +2,10 @@ package redis
 
 import "strings"
 
-// slotCount is the number of hash slots of a Redis Cluster. Each key belongs to one of them.
+// slotCount is the number of hash slots in a Redis Cluster. Each key belongs to one of them.
 const slotCount = 16384
 
-// KeySlot returns the hash slot of a key: the CRC16 of the key, modulo 16384. If the key contains a hash tag, such as
+// KeySlot returns a key's hash slot: the CRC16 of the key, modulo 16384. If the key contains a hash tag, such as
 // {user1}, only the text between the braces counts.
 func KeySlot(key string) int {
 	if _, rest, open := strings.Cut(key, "{"); open {

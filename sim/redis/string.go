@@ -18,7 +18,7 @@ type setOptions struct {
 	only                          condition
 }
 
-// upper converts an option to upper case. For the usual spellings, it allocates no memory.
+// upper converts an option to upper case. It does not allocate memory for the usual spellings.
 func upper(s string) string {
 	switch s {
 	case "NX", "PX", "EX", "XX":

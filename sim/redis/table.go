@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// nodeCommand is an entry in a node's table of commands. If run is set, it executes the command. Otherwise the embedded
+// nodeCommand is an entry in a node's command table. If run is set, it executes the command. Otherwise the embedded
 // command describes what happens to the data (command.go).
 type nodeCommand struct {
 	*command
@@ -40,7 +40,7 @@ func (n *Node) find(name string) *nodeCommand {
 	return n.commands[strings.ToLower(name)]
 }
 
-// row makes an entry for the table nodeCommands.
+// row makes an entry for the nodeCommands table.
 func row(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
@@ -63,7 +63,7 @@ func (c nodeCommand) withKeys(keys keyRange) nodeCommand {
 	return c
 }
 
-// forVersions returns the command restricted to the given versions of Redis.
+// forVersions returns the command restricted to the given Redis versions.
 func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 	c.In = v
 	return c
@@ -76,7 +76,7 @@ func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *No
 		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}
 }
 
-// clientSubs are the subcommands of CLIENT before Redis 8. clientSubs8 returns those of Redis 8.
+// clientSubs are CLIENT's subcommands before Redis 8. clientSubs8 returns those in Redis 8.
 var clientSubs = arities{"id": 2, "getname": 2, "setname": 3, "no-evict": 3, "tracking": -3, "trackinginfo": 2,
 	"caching": 3, "getredir": 2, "unblock": -3}
 
@@ -86,8 +86,8 @@ func clientSubs8() arities {
 	return subs
 }
 
-// nodeCommands lists the commands that concern connections, scripts, other nodes and the node itself, and the commands
-// that wait.
+// nodeCommands lists the commands that wait, and the commands about connections, scripts, other nodes and the node
+// itself.
 var nodeCommands = slices.Concat([]nodeCommand{
 	row("multi", 1, noScript|immediate, multi),
 	row("exec", 1, noScript|immediate, execQueue),
@@ -204,7 +204,7 @@ func (n *Node) dispatch(args []string) {
 	}
 }
 
-// refuse refuses a command with the given error. c is nil for an unknown command. If a transaction is open, its EXEC
+// refuse refuses a command with the given error. c is nil if the command is unknown. If a transaction is open, its EXEC
 // will fail. If the refused command is EXEC itself, the transaction ends.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file implements the replacement of a master by one of its replicas (clusterHandleSlaveFailover). The masters
-// elect the replica if a majority of them considers its master failed, or if CLUSTER FAILOVER orders the election.
+// This file implements replacing a master with one of its replicas (clusterHandleSlaveFailover). The masters elect the
+// replica if a majority of them thinks that its master has failed, or if CLUSTER FAILOVER orders the election.
 
-// failover is the state of an election from the candidate's point of view. Times are in ms of the wall clock.
+// failover is an election's state from the candidate's point of view. Times are in ms on the wall clock.
 type failover struct {
 	at      int64 // when the candidate will ask or has asked for votes; 0: never
 	asked   bool
@@ -20,8 +20,8 @@ type failover struct {
 }
 
 // orderFailOver makes a replica replace its master with the data that has reached the replica, as CLUSTER FAILOVER
-// FORCE does. The replica needs votes from the masters. These vote even while they can still reach the replica's
-// master. On a master, orderFailOver has no effect.
+// FORCE does. The replica needs the masters' votes. They vote even if they can still reach the replica's master. On a
+// master, orderFailOver has no effect.
 func (n *Node) orderFailOver(to sim.ProcessID) {
 	m := n.member
 	if to != n.host.Name() || m.self.master == nil {
@@ -31,7 +31,7 @@ func (n *Node) orderFailOver(to sim.ProcessID) {
 	n.seekMaster()
 }
 
-// seekMaster takes the next step of a failover if the node is a replica whose master has failed, or if a failover was
+// seekMaster takes the next step in a failover if the node is a replica and its master has failed, or if a failover was
 // ordered.
 func (n *Node) seekMaster() {
 	m, now := n.member, n.millis()
@@ -80,7 +80,7 @@ func (n *Node) staleReplica(now int64) bool {
 	return now-m.self.master.heard-m.timeout > replicaPing+validityFactor*m.timeout
 }
 
-// rank returns how many other replicas of the node's master have more data than this node.
+// rank returns how many of the master's other replicas have more data than this node.
 func (n *Node) rank() (count int) {
 	m := n.member
 	for _, p := range m.replicas(m.self.master) {
@@ -102,8 +102,8 @@ func (n *Node) takeOver() {
 	n.announceSlots()
 }
 
-// voteFor votes for a replica if it may succeed its master. A node votes only once per epoch. It also votes only once
-// within twice the node timeout for replicas of the same master (clusterSendFailoverAuthIfNeeded).
+// voteFor votes for a replica if it may succeed its master. A node votes only once per epoch, and for replicas of the
+// same master, only once within twice the node timeout (clusterSendFailoverAuthIfNeeded).
 func (n *Node) voteFor(p *peer, b ballot) {
 	m, now := n.member, n.millis()
 	master := p.master

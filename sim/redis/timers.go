@@ -6,12 +6,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// cronEvery is the time between two background cycles (hz 10). In each cycle, Redis looks for expired keys, and finds
+// cronEvery is the time between two background cycles (hz 10). In each cycle, Redis looks for expired keys and finds
 // nearly all of them.
 const cronEvery = 100 * time.Millisecond
 
-// armTimer makes sure that the node is woken at the earliest deadline. A timer that fires too early does no harm: the
-// node finds nothing due and sets the next timer.
+// armTimer makes sure that the node is woken at the earliest deadline. It does no harm if a timer fires too early: the
+// node finds that nothing is due and sets the next timer.
 func (n *Node) armTimer() {
 	n.armCron()
 	if n.repl.master != "" {
@@ -24,7 +24,7 @@ func (n *Node) armTimer() {
 	}
 }
 
-// armCron makes sure that a master is woken at the next background cycle in which there is something to delete.
+// armCron makes sure that a master is woken for the next background cycle that has something to delete.
 func (n *Node) armCron() {
 	if n.cron || !n.data.HasHidden() || n.repl.master != "" {
 		return

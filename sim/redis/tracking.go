@@ -54,9 +54,9 @@ type trackedClient struct {
 	Caching bool // CLIENT CACHING was called for the next command, or for the open transaction
 }
 
-// remembers reports whether the server must remember the keys that the client reads now, in order to notify the client
-// of changes to them. The setting of CLIENT CACHING is kept when the client changes its mode, but it matters only with
-// OPTIN or OPTOUT.
+// remembers reports whether the server must remember the keys that the client reads now, so that it can notify the
+// client of changes to them. The CLIENT CACHING setting survives a change of mode, but it matters only with OPTIN or
+// OPTOUT.
 func (c *trackedClient) remembers() bool {
 	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
 }
@@ -79,15 +79,15 @@ func (c *trackedClient) flags() []string {
 	return flags
 }
 
-// table records which keys each connection tracks. Connections are identified by their numbers. The zero table is ready
-// to use.
+// table records which keys each connection tracks. Connections are identified by number. The zero table is ready to
+// use.
 type table struct {
 	clients map[uint64]*trackedClient
-	// readers maps each key to the connections that have read it and have not been told to forget it since. They are in
-	// the order of their first reads.
+	// readers maps each key to the connections that have read it and have not been told to forget it since, in the
+	// order of their first reads.
 	readers map[string][]uint64
-	// changed is used for broadcasting mode. It maps each changed key to the connection that changed it last; 0 means
-	// none.
+	// changed is used for broadcasting mode. It maps each changed key to the connection that changed it last, or to 0
+	// if there is none.
 	changed map[string]uint64
 }
 
@@ -95,10 +95,9 @@ type table struct {
 // tracking.
 func (t *table) active() bool { return len(t.clients)+len(t.readers) > 0 }
 
-// client returns the tracking state of a connection, or nil if the connection does not track keys.
+// client returns a connection's tracking state, or nil if the connection does not track keys.
 func (t *table) client(conn uint64) *trackedClient { return t.clients[conn] }
 
-// reset empties the table.
 func (t *table) reset() {
 	clear(t.clients)
 	clear(t.readers)
@@ -162,8 +161,8 @@ func (t *table) enable(conn uint64, o options) {
 	c.options = o
 }
 
-// disable disables tracking for a connection. The keys that the connection has read are still remembered, in case it
-// enables tracking again.
+// disable disables tracking for a connection. The server still remembers the keys that the connection has read, in case
+// it enables tracking again.
 func (t *table) disable(conn uint64) { delete(t.clients, conn) }
 
 // close removes a connection that has been closed.
@@ -200,10 +199,10 @@ func (t *table) broadcasts() bool {
 	return false
 }
 
-// dataChanged records that a key has changed while a request was being executed. It returns the connections to notify
-// immediately. requester is the connection of the request, or 0 if there is none. indirect is set if the change was
-// made by a script that the request runs, or by the key's expiry, rather than by the request itself. In broadcasting
-// mode, an indirect change does not count as the client's own.
+// dataChanged records that a key changed while a request was being executed. It returns the connections to notify
+// immediately. requester is the request's connection, or 0 if there is none. If indirect is set, the request itself did
+// not make the change: a script that it ran did, or the key expired. In broadcasting mode, an indirect change does not
+// count as the client's own.
 func (t *table) dataChanged(name string, requester uint64, indirect bool) (notify []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = requester
@@ -220,8 +219,7 @@ func (t *table) dataChanged(name string, requester uint64, indirect bool) (notif
 	return notify
 }
 
-// flushed records that all keys are gone. It returns the connections to notify, which are all connections that track
-// keys.
+// flushed records that all keys are gone. It returns the connections to notify: all those that track keys.
 func (t *table) flushed() (notify []uint64) {
 	clear(t.readers)
 	return slices.Sorted(maps.Keys(t.clients))
@@ -234,7 +232,7 @@ type notice struct {
 }
 
 // broadcasting returns the changes to keys since the last call, for clients in broadcasting mode. They are grouped into
-// one notice for each prefix.
+// one notice per prefix.
 func (t *table) broadcasting() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil

@@ -20,7 +20,7 @@ type sent struct {
 
 // TestAServerThatWasStoppedReadsOneConnectionAfterTheOther checks the order in which a server executes commands that
 // arrived while it was stopped. The expected orders were observed on a redis-server 7.0 that was stopped by SIGSTOP
-// while the commands arrived. A server that is blocked by an fsync reads the commands in the same order.
+// while the commands were arriving. A server that is blocked by an fsync reads the commands in the same order.
 func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent    []sent
@@ -79,9 +79,9 @@ func inOrder(t *testing.T, cfg redis.Config, list []sent, reopens string) (order
 	return order
 }
 
-// TestAPopWhoseTimeIsOverInAPauseGetsNothing pauses a server while an element arrives and the timeout of a pop passes.
-// The pop must time out, even if the element arrived first: SIGCONT interrupts the server's wait for events, and the
-// server then handles timers before connections.
+// TestAPopWhoseTimeIsOverInAPauseGetsNothing checks that a pop times out if its timeout passes while the server is
+// paused, even if an element arrives before that. SIGCONT interrupts the server's wait for events, and the server then
+// handles timers before connections.
 func TestAPopWhoseTimeIsOverInAPauseGetsNothing(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 900*ms, func(s *session) { s.do(master, "BLPOP list 0.3") })

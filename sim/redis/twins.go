@@ -11,8 +11,8 @@ import (
 
 // The scripts that many locks use are also implemented in Go, which is about ten times faster than running them in Lua.
 // A script is recognized by its tokens, regardless of spaces, comments, quotes, semicolons and the case of command
-// names. A script with any other difference is not recognized. FuzzTwinEqualsLua checks that each twin, the
-// implementation in Go, has the same effect as its Lua script.
+// names. A script with any other difference is not recognized. FuzzTwinEqualsLua checks that each twin, the Go
+// implementation, has the same effect as its Lua script.
 
 // twin executes a script without Lua. If it cannot do exactly what the Lua script would do, it returns false before it
 // changes any data. This happens if arguments are missing, if keys have other types, or if Redis would refuse a number.
@@ -65,7 +65,7 @@ var twins = func() map[string]twin {
 	return m
 }()
 
-// FindTwin returns the twin of a script, or nil if it has none.
+// FindTwin returns a script's twin, or nil if there is none.
 func FindTwin(text string) twin { return twins[lua.Tokens(text)] }
 
 // compared is the result of comparing the reply to a GET with a value.
@@ -78,7 +78,7 @@ const (
 	owned
 )
 
-// compareValue compares the value of a key like `redis.call("get", KEYS[1]) == ARGV[1]`.
+// compareValue compares a key's value like `redis.call("get", KEYS[1]) == ARGV[1]`.
 func compareValue(d *store.Data, keys, argv []string) (*store.Entry, compared) {
 	if len(keys) == 0 || len(argv) == 0 {
 		return nil, declined
@@ -96,7 +96,7 @@ func compareValue(d *store.Data, keys, argv []string) (*store.Entry, compared) {
 	return k, owned
 }
 
-// ttlOf parses the argument of PX or PEXPIRE. It accepts only positive times.
+// ttlOf parses PX's or PEXPIRE's argument. It accepts only positive times.
 func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	if len(argv) < 2 {
 		return 0, false
@@ -108,7 +108,7 @@ func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	return d.Now + v*unit, true
 }
 
-// twinRelease returns the twin, the implementation in Go, of a script that releases a lock. Its reply is ifAbsent if
+// twinRelease returns the twin (the Go implementation) of a script that releases a lock. It replies with ifAbsent if
 // the key does not exist.
 func twinRelease(ifAbsent int64) twin {
 	return func(d *store.Data, keys, argv []string) bool {

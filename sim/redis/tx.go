@@ -8,7 +8,7 @@ import (
 )
 
 // connection is the state of an open connection. Most connections have no state. If the node has replication, or while
-// any request is waiting, every connection that sends a request gets a state.
+// any request is waiting, every connection that sends a request gets one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -28,7 +28,7 @@ type connection struct {
 	behind  []*sim.Incoming // requests behind the one that waits
 }
 
-// state returns the state of the current connection. It creates the state if there is none.
+// state returns the current connection's state, and creates it if there is none.
 func (n *Node) state() *connection {
 	if n.c == nil {
 		n.c = n.conns[n.conn]
@@ -40,15 +40,15 @@ func (n *Node) state() *connection {
 	return n.c
 }
 
-// watchedKey is a key that a connection watches. expired means that the key had already expired, but still existed,
+// watchedKey is a key that a connection is watching. expired means that the key had already expired, but still existed,
 // when WATCH was called.
 type watchedKey struct {
 	name    string
 	expired bool
 }
 
-// changed marks the connections that watch a key, so that their next EXEC fails. If the key had already expired at
-// WATCH, its deletion does not count as a change.
+// changed marks the connections that are watching a key, so that their next EXEC fails. If the key had already expired
+// at WATCH, its deletion does not count as a change.
 func (n *Node) changed(name string) {
 	for _, c := range n.conns {
 		for i := range c.watched {
@@ -64,8 +64,8 @@ func (n *Node) changed(name string) {
 	}
 }
 
-// flushed marks the connections that watch any existing key, so that their next EXEC fails. It is called when all keys
-// are being deleted.
+// flushed marks the connections that are watching any existing key, so that their next EXEC fails. It is called when
+// all keys are being deleted.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
 		for _, w := range c.watched {
@@ -79,7 +79,7 @@ func (n *Node) overtaken(c *connection) bool {
 	return slices.ContainsFunc(c.watched, func(w watchedKey) bool { return !w.expired && n.data.IsHidden(w.name) })
 }
 
-// transaction returns the open transaction of the current connection, or nil.
+// transaction returns the current connection's open transaction, or nil.
 func (n *Node) transaction() *connection {
 	if n.c == nil || !n.c.multi || n.inScript || n.replaying() {
 		return nil

@@ -9,9 +9,9 @@ import (
 )
 
 // This file implements WAITAOF, which was added in Redis 7.2. It waits until a write is on disk: on the node's own
-// disk, on the disks of replicas, or both.
+// disk, on replicas' disks, or both.
 
-// mark links a position in the append-only file to a replication offset: once that many effects of the file are on
+// mark links a position in the append-only file to a replication offset: once that many of the file's effects are on
 // disk, so is the stream up to the offset.
 type mark struct {
 	effects int
@@ -21,9 +21,9 @@ type mark struct {
 // marksOffsets reports whether the node keeps track of how much of the stream is on disk.
 func (n *Node) marksOffsets() bool { return n.cfg.Version == Redis8 && n.cfg.Persistence != store.None }
 
-// markOffset is called at the end of a turn of the event loop. It records the replication offset at the current end of
-// the append-only file, and sets a timer for the requests that wait for an fsync. If the operating system decides when
-// to sync, Redis never learns how much of the file is on disk.
+// markOffset is called at the end of each event loop turn. It records the replication offset at the current end of the
+// append-only file, and sets a timer for the requests that are waiting for an fsync. If the operating system decides
+// when to sync, Redis never learns how much of the file is on disk.
 func (n *Node) markOffset() {
 	r := &n.repl
 	if n.cfg.Persistence != store.No && r.offset > r.marks[len(r.marks)-1].offset {
@@ -33,7 +33,7 @@ func (n *Node) markOffset() {
 	n.awaitFsync()
 }
 
-// markAll records that everything in the append-only file is on disk, which is the case after a start and after a full
+// markAll records that everything in the append-only file is on disk, which is true after a start and after a full
 // resync.
 func (n *Node) markAll() {
 	n.repl.marks = append(n.repl.marks[:0], mark{n.aof.Len(), n.repl.offset})
@@ -54,7 +54,7 @@ func (n *Node) fsynced() int64 {
 	return n.repl.marks[0].offset
 }
 
-// onDisk returns 1 if the write that a request waits for is on the node's own disk, and 0 otherwise.
+// onDisk returns 1 if the write that a request is waiting for is on the node's own disk, and 0 otherwise.
 func (n *Node) onDisk(b *blocked) int64 {
 	if n.fsynced() >= b.offset {
 		return 1
@@ -62,8 +62,8 @@ func (n *Node) onDisk(b *blocked) int64 {
 	return 0
 }
 
-// syncedAt returns the time at which the write that a request waits for will be on disk. It returns 0 if no timer is
-// needed: either the operating system decides when to sync, or the event loop is blocked until the fsync ends.
+// syncedAt returns the time at which the write that a request is waiting for will be on disk. It returns 0 if no timer
+// is needed: either the operating system decides when to sync, or the event loop is blocked until the fsync ends.
 func (n *Node) syncedAt(b *blocked) int64 {
 	switch n.cfg.Persistence {
 	case store.Everysec:
@@ -105,7 +105,7 @@ func waitAOF(n *Node, args []string) {
 	}
 }
 
-// awaitFsync sets a timer for the end of the next fsync that a request waits for.
+// awaitFsync sets a timer for the end of the next fsync that a request is waiting for.
 func (n *Node) awaitFsync() {
 	at := int64(0)
 	for _, b := range n.waiting {

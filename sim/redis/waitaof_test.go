@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// diskPlays returns the command sequences in testdata/waitaof.txt for each persistence policy. Each line consists of
-// the number of a connection, a command, and the reply of redis-server 8.2.3. Connections 1 and 3 lead to a master, and
-// connection 2 leads to its replica.
+// diskPlays returns the command sequences in testdata/waitaof.txt for each persistence policy. Each line consists of a
+// connection number, a command, and redis-server 8.2.3's reply. Connections 1 and 3 lead to a master, and connection 2
+// leads to its replica.
 func diskPlays(t *testing.T) map[store.Policy][][2]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/waitaof.txt")
@@ -63,8 +63,8 @@ func TestWaitingForDisksAnswersAsRedis(t *testing.T) {
 	}
 }
 
-// TestRecordedWaitsAreThoseOfRedis checks that the replies in testdata/waitaof.txt are those of the redis-server that
-// FENCEPOST_REDIS8 names.
+// TestRecordedWaitsAreThoseOfRedis checks that the replies in testdata/waitaof.txt are those of the redis-server named
+// by FENCEPOST_REDIS8.
 func TestRecordedWaitsAreThoseOfRedis(t *testing.T) {
 	path, plays := laterPath(t), diskPlays(t)
 	var b strings.Builder

@@ -9,35 +9,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// blocking is the state of requests that wait for replicas or for an element of a list. Later requests on the same
-// connection wait behind them. Other connections are served.
+// blocking is the state of requests that are waiting for replicas or for a list element. Later requests on the same
+// connection wait behind them. Other connections are still served.
 type blocking struct {
 	block      *blocked   // what the current request waits for; nil if it does not wait
 	waiting    []*blocked // all waiting requests, in the order in which they began to wait
-	numbers    uint64     // number of requests that have waited so far
-	ready      []string   // lists that were created and for which a request waits
+	numbers    uint64     // number of requests that have had to wait so far
+	ready      []string   // lists that were created and for which a request is waiting
 	released   []*connection
 	proceeding bool
 	syncing    uint64 // number of the latest timer for the end of an fsync; earlier timers are ignored
 	syncAt     int64  // monotonic time of that timer; 0 if none is set
 }
 
-// blocked is a request that waits.
+// blocked is a waiting request.
 type blocked struct {
 	r      *sim.Incoming
 	c      *connection
-	number uint64 // the number of the request's timer
-	until  int64  // last millisecond of the wall clock at which the request still waits; 0: forever
+	number uint64 // the request's timer number
+	until  int64  // last wall-clock millisecond at which the request is still waiting; 0: forever
 
-	// The fields below are used for a WAIT or WAITAOF, or for a write under semi-synchronous replication.
+	// Fields used for a WAIT or WAITAOF, or for a write under semi-synchronous replication.
 	offset int64  // the offset that the replicas must have acknowledged
 	need   int64  // the number of replicas that must have acknowledged this offset
 	reply  []byte // the reply to a write; nil for a WAIT, which replies with the number of replicas
 	aof    bool   // the request is a WAITAOF
 	local  int64  // for WAITAOF: 1 if the write must be on the node's own disk, and otherwise 0
 
-	// The fields below are used for a command that pops from lists. As soon as one of the lists named in keys has an
-	// element, pop is called with the name of that list. It takes the element and replies.
+	// Fields used for a command that pops from lists. As soon as one of the lists named in keys has an element, pop is
+	// called with that list's name. It takes the element and replies.
 	keys []string
 	pop  func(name string)
 }
@@ -72,7 +72,7 @@ func wait(n *Node, args []string) {
 	}
 }
 
-// waitUntil parses the timeout of WAIT and WAITAOF, and returns the last millisecond of the wait. If the timeout is
+// waitUntil parses the timeout of a WAIT or WAITAOF, and returns the last millisecond of the wait. If the timeout is
 // invalid, waitUntil replies with an error, and ok is false.
 func (n *Node) waitUntil(text string) (until int64, ok bool) {
 	timeout, ok := resp.ParseInt(text)
@@ -87,7 +87,7 @@ func (n *Node) waitUntil(text string) (until int64, ok bool) {
 	return n.inMillis(timeout), true
 }
 
-// waitFor replies to a WAIT or WAITAOF at once, or makes it wait and asks the replicas for acknowledgments.
+// waitFor replies to a WAIT or WAITAOF immediately, or makes it wait and asks the replicas for acknowledgments.
 func (n *Node) waitFor(b *blocked) {
 	if c := n.conns[n.conn]; c != nil && !n.inScript {
 		b.offset = c.woff
@@ -100,8 +100,8 @@ func (n *Node) waitFor(b *blocked) {
 	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.Attempt))
 }
 
-// hasEnough reports whether enough replicas have acknowledged the write that a request waits for. A WAITAOF may also
-// require the write to be on the node's own disk.
+// hasEnough reports whether enough replicas have acknowledged the write that a request is waiting for. A WAITAOF may
+// also require the write to be on the node's own disk.
 func (n *Node) hasEnough(b *blocked) bool {
 	return b.pop == nil && n.acked(b) >= b.need && (b.local == 0 || n.onDisk(b) >= b.local)
 }
@@ -132,7 +132,7 @@ func (n *Node) admit(r *sim.Incoming) {
 }
 
 // conclude is called after a request has been executed. It sends the reply or makes the connection wait. offset is the
-// replication offset at which the request began.
+// replication offset when the request began.
 func (n *Node) conclude(r *sim.Incoming, c *connection, offset int64) {
 	b := n.block
 	n.block = nil
@@ -164,7 +164,7 @@ func (n *Node) limit(b *blocked) {
 	}
 }
 
-// limitAgain sets the timers of all waits again after the wall clock has changed.
+// limitAgain resets the timers of all waits after the wall clock has changed.
 func (n *Node) limitAgain() {
 	for _, b := range n.waiting {
 		if b.reply == nil {
@@ -183,7 +183,7 @@ func (n *Node) release(over func(*blocked) bool) {
 	n.proceed()
 }
 
-// waitedFor returns the reply to a request whose wait ends for any reason.
+// waitedFor returns the reply to a request when its wait ends, for whatever reason.
 func (n *Node) waitedFor(b *blocked) []byte {
 	switch {
 	case b.reply != nil:
@@ -199,15 +199,15 @@ func (n *Node) waitedFor(b *blocked) []byte {
 }
 
 // acknowledged answers the requests for which enough replicas have now sent an acknowledgment, and the requests that
-// waited for an fsync that has just ended.
+// were waiting for an fsync that has just ended.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
 		n.release(n.hasEnough)
 	}
 }
 
-// timedOut ends the waits whose timeout has expired, before any request that arrived later is executed. If the timer
-// belongs to a semi-synchronous write, replication becomes asynchronous.
+// timedOut ends the waits that have timed out, before any request that arrived later is executed. If the timer belongs
+// to a semi-synchronous write, replication becomes asynchronous.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {
@@ -233,8 +233,7 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. It leaves the requests that arrived behind it on the connection to
-// proceed.
+// unblock answers a waiting request. It leaves the requests that arrived behind it on the connection to proceed.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)
@@ -247,7 +246,7 @@ func (n *Node) leaveLine(b *blocked) {
 }
 
 // proceed serves the clients that are waiting for lists that now exist. It also executes requests that arrived behind a
-// waiting request, once that request no longer waits. It repeats these steps until nothing is left to do.
+// waiting request, once that request is no longer waiting. It repeats these steps until nothing is left to do.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

@@ -31,7 +31,7 @@ var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+",
 	"CLIENT UNBLOCK #1 ERROR x",
 	"CLIENT UNBLOCK x", "CLIENT UNBLOCK", "SUBSCRIBE one", "UNSUBSCRIBE one", "PUBLISH one V"}
 
-// drawWaits returns random steps on four connections. Three of them may wait for lists, and the fourth never waits.
+// drawWaits returns random steps on four connections. Three of them may wait for lists, and the fourth never does.
 func drawWaits(v vocabulary, count int) (steps []step) {
 	const connections = 4
 	for len(steps) < count {
@@ -50,7 +50,7 @@ func drawWaits(v vocabulary, count int) (steps []step) {
 
 // TestWaitingForListsAnswersAsRedis makes connections wait for lists that other connections create, on the node and on
 // a real Redis server. It compares which connections are served, and with which elements. The commands include
-// transactions, scripts, timeouts, CLIENT UNBLOCK, watched keys, and requests that are queued behind a waiting request.
+// transactions, scripts, timeouts, CLIENT UNBLOCK, watched keys, and requests queued behind a waiting request.
 func TestWaitingForListsAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.helper.do("CONFIG", "SET", "slowlog-log-slower-than", "-1")
@@ -83,7 +83,7 @@ func TestWaitersAreServedAsByRedis(t *testing.T) {
 	}
 }
 
-// parseStep parses a step: the number of a connection followed by a command, or @ followed by a change of the clock.
+// parseStep parses a step: a connection number followed by a command, or @ followed by a clock change.
 func parseStep(t *testing.T, text string) step {
 	t.Helper()
 	if by, is := strings.CutPrefix(text, "@"); is {
@@ -102,9 +102,9 @@ func mustParse(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// waits8 lists situations in which Redis 8 replies differently from 7.0. Redis 8 executes a request again after the
-// request has waited, lets scripts call commands that wait, and refuses timeouts that are too long. The sources are
-// blocked.c and timeout.c of 7.4; the documentation of BLPOP still describes 7.0.
+// waits8 lists situations in which Redis 8 replies differently from 7.0. Redis 8 executes a request again after it has
+// waited, lets scripts call commands that wait, and refuses timeouts that are too long. The sources are blocked.c and
+// timeout.c from 7.4; the documentation of BLPOP still describes 7.0.
 var waits8 = []struct{ steps, conn1, of7 string }{
 	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 RPUSH a y; 2 EXEC", "[a y]", "[b x]"},
 	{"1 BLPOP a b 0; 2 MULTI; 2 RPUSH b x; 2 SET a y; 2 EXEC", wrongType, "[b x]"},

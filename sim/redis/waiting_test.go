@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// When a blocked pop finally runs, the append-only file and the replicas get it as an ordinary pop, right after the
-// command that has unblocked it. The records of the removed elements name the attempt that sent the pop.
+// When a blocked pop finally runs, it reaches the append-only file and the replicas as an ordinary pop, right after the
+// command that unblocked it. The records of the removed elements name the attempt that sent the pop.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -52,8 +52,8 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// When a master is deposed, clients that wait on it get an error and are disconnected. When a server stops, it forgets
-// the clients that wait on it.
+// When a master is deposed, clients that are waiting for a reply from it get an error and are disconnected. When a
+// server stops, it forgets such clients.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -102,9 +102,9 @@ func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 		"202ms client-2 hears *4 $8 pmessage $16 __keyevent@0__:* $18 __keyevent@0__:del $4 lock")
 }
 
-// signalLockRelease is a script that releases a lock and wakes one waiter. The lock belongs to the client that has set
-// the key, and waiters wait for an element of a list. If the client is the holder, the script deletes the key and
-// leaves one element for the next waiter. python-redis-lock works in this way.
+// signalLockRelease is a script that releases a lock and wakes one waiter, as python-redis-lock does. The lock belongs
+// to the client that has set the key, and waiters wait for an element of a list. If the client is the holder, the
+// script deletes the key and leaves one element for the next waiter.
 const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 1 else
 	redis.call("del", KEYS[2])
 	redis.call("lpush", KEYS[2], 1)
@@ -113,7 +113,7 @@ const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 
 	return 0
 end`
 
-// TestWokenWaiterGetsTheLock: each time the lock becomes free, one waiting client is woken and gets the lock.
+// TestWokenWaiterGetsTheLock checks that one waiting client is woken and gets the lock each time the lock becomes free.
 func TestWokenWaiterGetsTheLock(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	for i, name := range []string{"client-1", "client-2", "client-3"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Wake checks all nodes, and then chooses a random time until the next check.
+// Wake checks all nodes, and then chooses a random time for the next check.
 func (s *Sentinel) Wake(uint64) {
 	now := s.host.Monotonic()
 	if now-s.lastLook > tiltTrigger {
@@ -23,8 +23,8 @@ func (s *Sentinel) Wake(uint64) {
 	s.host.WakeAfter(time.Duration(1000/hz)*time.Millisecond, 0)
 }
 
-// look checks whether the nodes of a group reply, beginning with the master. If a failover is in progress, it performs
-// the next step.
+// look checks whether a group's nodes reply, starting with the master. If a failover is in progress, it performs the
+// next step.
 func (s *Sentinel) look(g *group, now time.Duration) {
 	s.visit(g, g.master, now)
 	if now >= s.tiltUntil {
@@ -68,7 +68,7 @@ func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
 	}
 }
 
-// ask sends a node the PING and the INFO that are due. If there is no connection, it connects first.
+// ask sends a node the PING and INFO requests that are due. If there is no connection yet, it connects first.
 func (s *Sentinel) ask(g *group, w *watched, now time.Duration) {
 	if !w.linked {
 		if now-w.dialed < s.cfg.PingEvery {
@@ -97,9 +97,9 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 	s.host.Send(w.name, phasePing, s.round(now), probe{Key: s.round(now)})
 }
 
-// round returns the time on the Sentinel's clock in units of 50 ms, which is slightly shorter than the shortest
-// interval between two checks. It is used in the keys of random draws (see sim.Key). So when a later check sends the
-// same message again, the key is different, and the message can have a different delay.
+// round returns the time on the Sentinel's clock in units of 50 ms, which is slightly less than the shortest interval
+// between two checks. It is used in the keys of random draws (see sim.Key). So when a later check sends the same
+// message again, the key is different, and the message can have a different delay.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }
@@ -115,7 +115,7 @@ func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
 	return w.informed && w.linked && now-w.lastPong <= 5*s.cfg.PingEvery
 }
 
-// failOver begins a failover if the master is down or a fault has ordered a failover. If a failover is in progress, it
+// failOver begins a failover if the master is down or a fault has ordered one. If a failover is in progress, it
 // performs one step (sentinelFailoverStateMachine).
 func (s *Sentinel) failOver(g *group, now time.Duration) {
 	if g.stage == idle {
@@ -170,7 +170,7 @@ func (g *group) enter(next stage, now time.Duration) { g.stage, g.since = next, 
 
 func (g *group) abort() { g.stage, g.promoting = idle, nil }
 
-// noteLinks records how long the links of the replicas have been down.
+// noteLinks records how long the replicas' links have been down.
 func (g *group) noteLinks(silent []silence) {
 	for _, w := range g.nodes {
 		w.linkDown = 0
@@ -181,8 +181,8 @@ func (g *group) noteLinks(silent []silence) {
 }
 
 // selectable reports whether a replica may be promoted (sentinelSelectSlave). It must have answered a ping and an INFO
-// recently. Its link to the master must not have been down for longer than ten times DownAfter. The time during which
-// the master itself is down does not count.
+// recently. Its link to the master must not have been down for longer than ten times DownAfter, not counting the time
+// during which the master itself has been down.
 func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	fresh := 3 * infoPeriod
 	if g.master.down {
@@ -192,7 +192,7 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 }
 
 // chooseReplica returns the replica to promote, or nil if there is none. It chooses the selectable replica with the
-// highest offset in its last INFO. If several have this offset, it chooses the first in the group's order.
+// highest offset in its last INFO. In case of a tie, it chooses the first in the group's order.
 func (s *Sentinel) chooseReplica(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
@@ -204,7 +204,7 @@ func (s *Sentinel) chooseReplica(g *group, now time.Duration) *watched {
 }
 
 // sendNext orders the next replica to follow the new master, unless another replica is still switching to it
-// (parallel-syncs 1). It stops waiting for a replica that takes too long (sentinelFailoverReconfNextSlave).
+// (parallel-syncs 1). It stops waiting for a replica that is taking too long (sentinelFailoverReconfNextSlave).
 func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	for _, w := range g.nodes {
 		w.follows = w.follows || w.sentAfter && now-w.sentAt > reconfTimeout
@@ -226,8 +226,9 @@ func (g *group) otherReplicas() []*watched {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(w *watched) bool { return w == g.master || w == g.promoting })
 }
 
-// allFollow reports whether every replica that is up follows the new master. After FailoverTimeout, it no longer waits
-// for replicas: it tells the remaining ones to follow the new master, and returns true (sentinelFailoverDetectEnd).
+// allFollow reports whether every replica that is up is following the new master. After FailoverTimeout, it stops
+// waiting for replicas: it tells the remaining ones to follow the new master, and returns true
+// (sentinelFailoverDetectEnd).
 func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	if g.promoting.down {
 		return false
@@ -283,8 +284,8 @@ func (s *Sentinel) informed(g *group, w *watched, m pong, now time.Duration) {
 	}
 }
 
-// current returns the node that the Sentinel names as the master when clients ask. A promoted replica counts as the
-// master even before the switch is announced.
+// current returns the node that the Sentinel names when clients ask for the master. A promoted replica counts as the
+// master even before the switch has been announced.
 func (g *group) current() *watched {
 	if g.stage == reconfiguring {
 		return g.promoting
@@ -292,7 +293,7 @@ func (g *group) current() *watched {
 	return g.master
 }
 
-// switched announces that a group has a new master, and begins to monitor the group from scratch.
+// switched announces that a group has a new master, and starts monitoring the group from scratch.
 func (s *Sentinel) switched(g *group, now time.Duration) {
 	old, w := g.master, g.promoting
 	g.master = w
@@ -307,8 +308,8 @@ func (s *Sentinel) switched(g *group, now time.Duration) {
 	}
 }
 
-// note records when a node first reported that it follows the wrong master. If the node now follows the right master,
-// note clears the record.
+// note records when a node was first seen following the wrong master. If it is now following the right one, note clears
+// the record.
 func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	wrong := w.last.Master != g.master.name
 	if w == g.master {
@@ -320,9 +321,9 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure makes nodes follow the master if they follow the wrong master or none. It does nothing while the master
-// is down or has not reported that it is a master. A replica that follows another node is reconfigured only after it
-// has been reachable in this state for FailoverTimeout. A node that is itself a master is reconfigured after
+// reconfigure makes nodes follow the master if they are following the wrong one or none. It does nothing while the
+// master is down or has not reported that it is a master. A replica that is following another node is reconfigured only
+// once it has been reachable in this state for FailoverTimeout. A node that is itself a master is reconfigured after
 // ReconfigureAfter.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// call sends a single command to redis-1 and returns the RESP reply without the line ends.
+// call sends a single command to redis-1 and returns the RESP reply without line endings.
 func call(env sim.Env, attempt history.Attempt, command string) string {
 	reply := env.Call(time.Second, nil,
 		sim.Request{Conn: sim.Conn{Server: "redis-1"}, Args: strings.Fields(command), Attempt: attempt,

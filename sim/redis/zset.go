@@ -16,8 +16,8 @@ import (
 
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
-// trouble returns an error if two options are mutually exclusive, or if the number of arguments that follow the options
-// is wrong. Otherwise it returns "".
+// trouble returns an error if two options are mutually exclusive, or if the number of arguments after the options is
+// wrong. Otherwise, it returns "".
 func (o *zaddOptions) trouble(words int) string {
 	switch {
 	case words%2 != 0 || words == 0:
@@ -58,7 +58,7 @@ func zadd(incr bool) func(d *store.Data, args []string) {
 	}
 }
 
-// addScores sets the scores of members. pairs contains the arguments from the first score to the end.
+// addScores sets members' scores. pairs contains the arguments from the first score to the end.
 func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pairs []string) {
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
@@ -118,7 +118,7 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	}
 }
 
-// scoreOptions checks the options that follow the bounds of ZRANGEBYSCORE. It is called before the bounds are parsed,
+// scoreOptions checks the options that follow the bounds in ZRANGEBYSCORE. It is called before the bounds are parsed,
 // because Redis checks the options first. It returns an error, or "" if there is none.
 func scoreOptions(words []string) string {
 	for i := 0; i < len(words); i++ {
@@ -138,8 +138,8 @@ func scoreOptions(words []string) string {
 	return ""
 }
 
-// byScore handles a command whose second and third arguments are bounds of scores. It parses the bounds as Redis does,
-// and rewrites them for miniredis, which would treat an exclusive infinite bound as an inclusive one.
+// byScore handles a command whose second and third arguments are score bounds. It parses the bounds like Redis, and
+// rewrites them for miniredis, which would treat an exclusive infinite bound as an inclusive one.
 func byScore(d *store.Data, args []string) bool {
 	if trouble := scoreOptions(args[4:]); trouble != "" {
 		d.ReplyError(trouble)
@@ -171,8 +171,8 @@ func byScore(d *store.Data, args []string) bool {
 	return true
 }
 
-// rescore formats the scores in a reply with 17 digits, as Redis does. miniredis uses only as many digits as are needed
-// to distinguish scores. In an array, every step-th element is a score.
+// rescore formats the scores in a reply with 17 digits, like Redis. miniredis uses only as many digits as are needed to
+// distinguish scores. In an array, every step-th element is a score.
 func rescore(reply []byte, step int) []byte {
 	if reply[0] == '$' {
 		return appendScore(nil, reply)
@@ -197,7 +197,7 @@ func rescore(reply []byte, step int) []byte {
 	return out
 }
 
-// appendScore appends a score. The score is given as a bulk string, which may also be null.
+// appendScore appends a score, given as a bulk string, which may also be null.
 func appendScore(out, bulk []byte) []byte {
 	_, text, _ := bytes.Cut(bytes.TrimSuffix(bulk, []byte("\r\n")), []byte("\r\n"))
 	f, err := strconv.ParseFloat(string(text), 64)
@@ -207,7 +207,7 @@ func appendScore(out, bulk []byte) []byte {
 	return sim.AppendBulk(out, lua.FormatNumber(f, 17))
 }
 
-// scoreStep says which elements of a reply are scores: 1 means every element, 2 means every second element, and 0 means
+// scoreStep says which elements of a reply are scores: 1 means every element, 2 means every second one, and 0 means
 // none.
 func scoreStep(args []string) int {
 	switch strings.ToLower(args[0]) {
@@ -224,7 +224,7 @@ func scoreStep(args []string) int {
 	return 0
 }
 
-// lposOptions are the options of LPOS.
+// lposOptions are the LPOS options.
 type lposOptions struct {
 	rank, count, most int64
 	all               bool // whether COUNT was given

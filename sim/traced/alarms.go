@@ -17,7 +17,7 @@ type alarm struct {
 // sentByKernel is the si_code of a signal that was sent by the kernel rather than by a process.
 const sentByKernel = 0x80
 
-// remaining returns the time until the alarm expires, in ns, or 0 if it is not running.
+// remaining returns the time until the alarm goes off, in ns, or 0 if it is not running.
 func (p *Process) remaining(a alarm) int64 {
 	if !a.armed {
 		return 0
@@ -33,7 +33,7 @@ func (p *Process) rings() {
 	}
 }
 
-// rearms restarts a periodic alarm after its signal was delivered.
+// rearms restarts a periodic alarm after its signal has been delivered.
 func (p *Process) rearms() {
 	if a := &p.alarm; !a.armed && a.interval > 0 {
 		a.armed = true
@@ -41,12 +41,12 @@ func (p *Process) rearms() {
 	}
 }
 
-// setAlarm replaces the alarm of the process.
+// setAlarm replaces the process's alarm.
 func (p *Process) setAlarm(in, interval int64) {
 	p.alarm = alarm{armed: in > 0, at: p.clock.advance(p.m.now) + in, interval: interval}
 }
 
-// timeval reads a timeval from the memory of a process and returns it in ns. ok is false if it is invalid.
+// timeval reads a timeval from a process's memory and returns it in ns. ok is false if it is invalid.
 func timeval(b []byte) (ns int64, ok bool) {
 	s, us := int64(le.Uint64(b)), int64(le.Uint64(b[8:]))
 	if s < 0 || us < 0 || us >= 1e6 {
@@ -60,13 +60,13 @@ func (p *Process) encode(a alarm) []byte {
 	return append(seconds(a.interval, 1000), seconds(p.remaining(a), 1000)...)
 }
 
-// ofProcessorTime is the end of the error message for a system call that creates a CPU-time timer. Profilers use such
+// ofProcessorTime is the end of the error message for system calls that create a CPU-time timer. Profilers use such
 // timers.
 const ofProcessorTime = "for a timer that counts processor time, which is not modeled: " +
 	"turn the profiler off that uses it, or use a timer that counts real time"
 
-// isReal reports whether a system call concerns ITIMER_REAL, the timer that counts real time. A call for a CPU-time
-// timer ends the run.
+// isReal reports whether a system call concerns ITIMER_REAL, the real-time timer. A call for a CPU-time timer ends the
+// run.
 func (t *thread) isReal() bool {
 	if t.regs.Rdi == uint64(unix.ITIMER_PROF) || t.regs.Rdi == uint64(unix.ITIMER_VIRTUAL) {
 		t.p.m.fail(t, t.name, ofProcessorTime)
@@ -117,7 +117,7 @@ func (t *thread) getitimer() outcome {
 	return t.gives(0)
 }
 
-// alarms implements the system call alarm. It sets the alarm to a number of seconds, and returns the time that was left
+// alarms implements the alarm system call. It sets the alarm to a number of seconds, and returns the time that was left
 // on the previous alarm. The result is rounded to the nearest second, but is at least 1 if any time was left.
 func (t *thread) alarms() outcome {
 	left := t.p.remaining(t.p.alarm)

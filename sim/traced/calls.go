@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls lists the modeled system calls. A system call that is neither in calls nor in untouched ends the run.
+// calls lists the modeled system calls. A system call that is in neither calls nor untouched ends the run.
 var calls = allCalls()
 
 func allCalls() map[uint64]call {
@@ -91,11 +91,11 @@ var processCalls = map[uint64]call{
 
 	unix.SYS_FUTEX: {"futex", (*thread).futex},
 
-	// If the kernel does not have process file descriptors (pidfd), programs use process IDs instead.
+	// On kernels without process file descriptors (pidfd), programs use process IDs instead.
 	unix.SYS_PIDFD_OPEN:        {"pidfd_open", (*thread).lacks},
 	unix.SYS_PIDFD_SEND_SIGNAL: {"pidfd_send_signal", (*thread).lacks},
 
-	// refused, because it would let a program read the number of its CPU from memory
+	// refused, because it would let a program read its CPU number from memory
 	unix.SYS_RSEQ:           {"rseq", (*thread).lacks},
 	unix.SYS_IO_URING_SETUP: {"io_uring_setup", (*thread).lacks},
 }
@@ -129,7 +129,7 @@ var ioCalls = map[uint64]call{
 	unix.SYS_GETPEERNAME: {"getpeername", (*thread).getpeername},
 }
 
-// unknown contains the names of some system calls that programs may use although they are not modeled.
+// unknown contains the names of some system calls that programs may use but that are not modeled.
 var unknown = map[uint64]string{unix.SYS_RT_SIGQUEUEINFO: "rt_sigqueueinfo",
 	unix.SYS_RT_TGSIGQUEUEINFO: "rt_tgsigqueueinfo", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
 	unix.SYS_SENDFILE: "sendfile", unix.SYS_SENDMMSG: "sendmmsg", unix.SYS_RECVMMSG: "recvmmsg",
@@ -153,10 +153,10 @@ func nameOf(nr uint64) string {
 	return "system call " + strconv.FormatUint(nr, 10)
 }
 
-// lacks makes the system call fail, as on a kernel that does not have this call.
+// lacks makes the system call fail, as it would on a kernel that does not have it.
 func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
 
-// forbidsListening makes the system call fail, as if a firewall blocked incoming connections.
+// forbidsListening makes the system call fail, as if a firewall were blocking incoming connections.
 func (t *thread) forbidsListening() outcome {
 	t.p.refuse("to " + t.name + " a socket to accept connections")
 	return t.errs(unix.EACCES)
@@ -167,7 +167,7 @@ func (t *thread) setTidAddress() outcome {
 	return t.gives(int64(t.id))
 }
 
-// getcpu reports that the thread runs on CPU 0, the only one.
+// getcpu reports that the thread is running on CPU 0, the only one.
 func (t *thread) getcpu() outcome {
 	for _, at := range []uint64{t.regs.Rdi, t.regs.Rsi} {
 		if at != 0 {
@@ -188,7 +188,7 @@ func (t *thread) schedGetaffinity() outcome {
 	return t.gives(8)
 }
 
-// mostRandom is the maximum number of random bytes that a single call to getrandom returns.
+// mostRandom is the maximum number of random bytes that a single getrandom call returns.
 const mostRandom = 1 << 20
 
 func (t *thread) getrandom() outcome {

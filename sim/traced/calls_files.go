@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileCall is a system call that can change a file. dirs and paths are the indexes of its arguments that contain
-// folders and paths. If the index of a folder is -1, the path is relative to the current folder.
+// fileCall is a system call that can change a file. dirs and paths are the indexes of its folder and path arguments. If
+// a folder's index is -1, the path is relative to the current folder.
 type fileCall struct {
 	name  string
 	dirs  []int
@@ -105,8 +105,8 @@ func (t *thread) changesFile(c fileCall) outcome {
 	return passes
 }
 
-// foreign is the prefix of the files through which the JVMs on a host find each other. Which of these files exist
-// differs from run to run.
+// foreign is the prefix of the files that the JVMs on a host use to find each other. Which of these files exist differs
+// from run to run.
 const foreign = "/tmp/hsperfdata_"
 
 // opensForeign reports whether a path belongs to a file that other programs on the host may create or remove. These
@@ -132,7 +132,7 @@ func (t *thread) readOnly(path string, flags uint64) outcome {
 	return t.errs(unix.EROFS)
 }
 
-// absolute returns the absolute path of a file. path is relative to the folder whose descriptor is dir.
+// absolute returns a file's absolute path. path is relative to the folder with the descriptor dir.
 func (p *Process) absolute(dir int64, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -230,8 +230,8 @@ func (t *thread) write() outcome {
 	return t.blocks(block{fds: list, ready: func(bool) bool { return true }})
 }
 
-// waitsFor makes a thread wait for files. It calls b.ready at once, whenever one of the files may be ready, and when
-// the timeout expires.
+// waitsFor makes a thread wait for files. It calls b.ready immediately, whenever one of the files may be ready, and
+// when the timeout expires.
 func (t *thread) waitsFor(b block) outcome {
 	pollNow(b.fds)
 	done := b.ready(false)
@@ -294,7 +294,7 @@ func (t *thread) poll() outcome {
 	return t.waitsFor(b)
 }
 
-// mostFiles is the maximum number of files for which a single call can wait.
+// mostFiles is the maximum number of files that a single call can wait for.
 const mostFiles = 4096
 
 // patience returns a block that ends after a timeout. If milliseconds is true, v is the timeout in milliseconds.

@@ -28,8 +28,8 @@ func (t *thread) getpid() outcome {
 	return t.gives(int64(t.p.id))
 }
 
-// forgetsNumber undoes the changes that getpid has made to functions, because another process is going to use the same
-// memory. The functions then ask the kernel again.
+// forgetsNumber undoes getpid's changes to functions, because another process is going to use the same memory. The
+// functions then ask the kernel again.
 func (p *Process) forgetsNumber() {
 	for _, at := range p.knows {
 		pokeCode(p.pid, at, asking)
@@ -44,7 +44,7 @@ func (t *thread) getppid() outcome {
 	return t.gives(int64(t.p.parent.id))
 }
 
-// member returns the process of the family with the given ID, or nil if there is none. The ID 0 means p itself.
+// member returns the process in the family with the given ID, or nil if there is none. The ID 0 means p itself.
 func (p *Process) member(id int) *Process {
 	for _, o := range p.members {
 		if o.id == id || id == 0 && o == p {
@@ -54,7 +54,7 @@ func (p *Process) member(id int) *Process {
 	return nil
 }
 
-// ofKin handles a system call that asks for the process group or the session of a process.
+// ofKin handles a system call that asks for a process's process group or session.
 func (t *thread) ofKin(number func(*Process) int) outcome {
 	o := t.p.member(int(int32(t.regs.Rdi)))
 	if o == nil {
@@ -97,11 +97,11 @@ func (t *thread) setpgid() outcome {
 	return t.gives(0)
 }
 
-// cldExited and cldKilled are values of si_code. They say how a child has ended.
+// cldExited and cldKilled are si_code values that say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until a child that matches has ended. It passes this child to resultOf, which computes the result of the
-// system call. If no such child has ended yet and the call must not wait, the result is resultOf(nil).
+// awaits waits until a matching child has ended. It passes this child to resultOf, which computes the system call's
+// result. If no such child has ended yet and the call must not wait, the result is resultOf(nil).
 func (t *thread) awaits(match func(*Process) bool, options uint64, resultOf func(*Process) int64) outcome {
 	try := func() bool {
 		living := false

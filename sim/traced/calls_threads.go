@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clone implements the system call clone, which starts a thread or a process.
+// clone implements the clone system call, which starts a thread or a process.
 func (t *thread) clone() outcome {
 	flags, parentID, childID := t.regs.Rdi, t.regs.Rdx, t.regs.R10
 	if t.name == "clone3" {
@@ -63,7 +63,7 @@ func (t *thread) clone() outcome {
 	return answered
 }
 
-// exits ends a thread. The end of the last thread ends the process.
+// exits ends a thread. When the last thread ends, so does the process.
 func (t *thread) exits() outcome {
 	p := t.p
 	if len(p.threads) == 1 {
@@ -94,7 +94,7 @@ func (t *thread) exits() outcome {
 	return gone
 }
 
-// waiting returns the threads that wait on a futex, in the order in which they began to wait.
+// waiting returns the threads that are waiting on a futex, in the order in which they began to wait.
 func (p *Process) waiting(at futexKey, bits uint32) (list []*thread) {
 	for _, o := range p.members {
 		if o != p && at.file == "" {
@@ -123,7 +123,7 @@ func (p *Process) wakes(at futexKey, n int, bits uint32) (woken int) {
 	return woken
 }
 
-// Operations of futex, and flags that can be added to them.
+// futex operations, and flags that can be added to them.
 const (
 	futexWait      = 0
 	futexWake      = 1
@@ -137,7 +137,7 @@ const (
 	futexRealtime  = 0x100
 )
 
-// futex implements the system call futex.
+// futex implements the futex system call.
 func (t *thread) futex() outcome {
 	r, p := &t.regs, t.p
 	all := ^uint32(0)
@@ -198,8 +198,8 @@ func (t *thread) waits(bits uint32) outcome {
 	return t.blocks(b)
 }
 
-// wakeOp changes a word and wakes threads that wait on one futex. If the old value of the word meets the condition, it
-// also wakes threads that wait on another futex.
+// wakeOp changes a word and wakes threads that are waiting on one futex. If the word's old value meets the condition,
+// it also wakes threads that are waiting on another futex.
 func (t *thread) wakeOp() outcome {
 	r, p := &t.regs, t.p
 	code := uint32(r.R9)

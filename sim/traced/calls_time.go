@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timespec reads a timespec from the memory of a process and returns it in ns. ok is false if it is invalid.
+// timespec reads a timespec from a process's memory and returns it in ns. ok is false if it is invalid.
 func (t *thread) timespec(at uint64) (ns int64, ok bool) {
 	b := make([]byte, 16)
 	if !peek(t.tid, at, b) {
@@ -21,7 +21,8 @@ func (t *thread) timespec(at uint64) (ns int64, ok bool) {
 	return min(s, latest/1e9)*1e9 + n, true
 }
 
-// latest is the latest time, in ns, that a process can pass to a system call. On a wall clock, it is in the year 2116.
+// latest is the latest time, in ns, that a process can pass to a system call. On a wall clock, this is in the year
+// 2116.
 const latest = 1 << 62 / 1_000_000_000 * 1_000_000_000
 
 // farthest is the longest wait in ns, about 29 years.
@@ -40,7 +41,7 @@ func absolute(wall bool, at int64) block {
 	return block{timed: true, wall: wall, at: at}
 }
 
-// reading returns the time that the clock with the given ID shows. ok is false if there is no such clock.
+// reading returns the time shown by the clock with the given ID. ok is false if there is no such clock.
 func (t *thread) reading(id int32) (ns int64, ok bool) {
 	p, m := t.p, t.p.m
 	switch {
@@ -57,7 +58,7 @@ func (t *thread) reading(id int32) (ns int64, ok bool) {
 	return 0, false
 }
 
-// unwaited lists the clocks that cannot be used to sleep.
+// unwaited lists the clocks that cannot be used for sleeping.
 var unwaited = []int32{unix.CLOCK_REALTIME_COARSE, unix.CLOCK_MONOTONIC_COARSE, unix.CLOCK_MONOTONIC_RAW,
 	unix.CLOCK_THREAD_CPUTIME_ID}
 
@@ -122,7 +123,7 @@ func (t *thread) getrusage() outcome {
 	return t.gives(0)
 }
 
-// sysinfo describes a machine with 8 GiB of memory, of which half is free.
+// sysinfo describes a machine with 8 GiB of memory, half of which is free.
 func (t *thread) sysinfo() outcome {
 	b := make([]byte, 112)
 	le.PutUint64(b, uint64(t.p.clock.monotonic(t.p.m.now)/1e9))
@@ -170,7 +171,7 @@ func (t *thread) clockNanosleep() outcome {
 	return t.sleeps(absolute(showsWall(clock), d))
 }
 
-// yieldTime is the virtual time that passes when a thread yields and no other thread can run. Such a thread is waiting
+// yieldTime is how much virtual time passes when a thread yields and no other thread can run. Such a thread is waiting
 // for a timer or for the network.
 const yieldTime = 20 * tick
 

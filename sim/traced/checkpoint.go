@@ -15,19 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
+// An interpreter takes far longer to start than a run takes. Therefore a command's first process is stopped at a
 // checkpoint, right before it creates the socket that it will connect first. To find this socket, the process is
 // started twice: some programs, such as the Java virtual machine, also create sockets that they never connect, so only
 // the first start shows which socket is connected first. If the process has started other processes, one of them may be
 // about to create the socket. The thread that is about to create it is stopped, and all other threads of these
-// processes run until they wait. Each run begins with copies (forks) of these processes. A copy has its own open files.
-// It has the same threads as the original, and they wait again.
+// processes run until they are waiting. Each run begins with copies (forks) of these processes. A copy has its own open
+// files. It has the same threads as the original, and they are waiting again.
 //
-// If the files cannot be copied, or if some threads never wait, the process is started once more. This time it is
-// stopped earlier: before it starts a thread or a process, or before it creates the first file that it keeps. If a
-// process has no checkpoint, each run starts a new process. Until its checkpoint, nothing that a process sees differs
-// between the runs that share the checkpoint. In particular, its random numbers are the same for sharedBy consecutive
-// seeds. A process often uses these numbers to seed a generator that it uses later.
+// If the files cannot be copied, or if some threads never wait, the process is started again. This time it is stopped
+// earlier: before it starts a thread or a process, or before it creates the first file that it keeps. If a process has
+// no checkpoint, each run starts a new process. Until its checkpoint, a process sees the same things in all runs that
+// share the checkpoint. In particular, its random numbers are the same for sharedBy consecutive seeds. A process often
+// uses these numbers to seed a generator that it uses later.
 
 // sharedBy is the number of seeds that share a checkpoint. Starting an interpreter takes as long as 5 to 15 runs.
 const sharedBy = 256
@@ -95,12 +95,12 @@ func (a *approaching) arrives(t *thread) bool {
 	return a.makers == a.stop
 }
 
-// key returns a string that identifies the command among those of a tracer.
+// key returns a string that identifies the command among a tracer's commands.
 func (c *Command) key() string {
 	return strings.Join(slices.Concat([]string{c.Name, c.Path, c.Dir, c.Scratch}, c.Args, []string{""}, c.Env), "\x00")
 }
 
-// block returns the number of the block of seeds to which the run's seed belongs. All seeds of a block share the same
+// block returns the number of the block of seeds that contains the run's seed. All seeds in a block share the same
 // checkpoints.
 func (m *Machine) block() uint64 { return m.options.Seed / sharedBy }
 
@@ -143,7 +143,7 @@ func (m *Machine) startOrCopy(c Command) (*Process, error) {
 // mostApproach is the maximum virtual time that a process may take to reach its checkpoint.
 const mostApproach = time.Minute
 
-// toCheckpoint runs the first process of a command until it reaches its checkpoint.
+// toCheckpoint runs a command's first process until it reaches its checkpoint.
 func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error) {
 	first := m.Tracer.New(Options{Seed: m.block(), Network: nowhere{}, Wall: m.options.Wall})
 	first.way, first.first = way, len(m.processes)
@@ -236,7 +236,7 @@ func (p *Process) holdsNothing() bool {
 	return err == nil && len(files) <= 3
 }
 
-// copied starts a copy of each process of a checkpoint, and returns the copy of the first process.
+// copied starts a copy of each process in a checkpoint, and returns the copy of the first process.
 func (m *Machine) copied(from *checkpoint) (p *Process, err error) {
 	copies := map[*Process]*Process{}
 	for i := range from.members {
@@ -263,7 +263,7 @@ func (m *Machine) copied(from *checkpoint) (p *Process, err error) {
 }
 
 // copied copies the process of a thread that has stopped at a checkpoint, just before a system call. Both the original
-// and the copy then make this call. copied returns the process ID of the copy on the host.
+// and the copy then make this call. copied returns the copy's process ID on the host.
 func (t *thread) copied() (pid int, err error) {
 	entry := t.regs
 	r := entry
@@ -289,8 +289,8 @@ func (t *thread) copied() (pid int, err error) {
 	return int(number), unix.PtraceSetRegs(int(number), repeating(entry))
 }
 
-// rewinds brings the thread of a checkpoint back to the point just before its system call. It is called after the
-// thread's process has been copied.
+// rewinds takes a checkpoint's thread back to the point just before its system call. It is called after the thread's
+// process has been copied.
 func (t *thread) rewinds(again *unix.PtraceRegs) error {
 	unix.PtraceSyscall(t.tid, 0)
 	if _, err := wait(t.tid); err != nil {
@@ -323,7 +323,7 @@ func (m *Machine) adopts(of *Process, pid int) *Process {
 	return p
 }
 
-// adopts adds a copy of another process of the checkpoint to p's family. parent is the process that counts as its
+// adopts adds a copy of another process in the checkpoint to p's family. parent is the process that counts as its
 // parent, and pid is the copy's process ID on the host.
 func (p *Process) adopts(of *Process, pid int, parent *Process) *Process {
 	o := &Process{family: p.family, pid: pid, handle: -1, id: of.id, output: -1,
@@ -361,7 +361,7 @@ func (p *Process) completes(one *member) (err error) {
 	return nil
 }
 
-// nowhere is the network of a process that has not reached its checkpoint yet. It accepts no connections.
+// nowhere is the network of a process that has not reached its checkpoint yet. It does not accept connections.
 type nowhere struct{}
 
 func (nowhere) Dialed(c *Conn)      { c.Refuse(false) }

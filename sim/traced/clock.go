@@ -4,11 +4,11 @@ package traced
 
 import "github.com/fencepost-sim/fencepost/sim"
 
-// uptime is what the monotonic clock of each process shows at time 0, in ns: one day, as if the machine had been
-// running for that long.
+// uptime is what each process's monotonic clock shows at time 0, in ns: one day, as if the machine had been running for
+// that long.
 const uptime = 86_400_000_000_000
 
-// clock holds the wall clock and the monotonic clock of a process.
+// clock contains a process's wall clock and monotonic clock.
 type clock struct {
 	since int64 // virtual time since which the clocks run at the current rate
 	mono  int64 // how far the monotonic clock had advanced at that time

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A TCP socket of a process is actually an AF_UNIX socket. When the process makes the system call connect, the socket
-// is connected to the machine, which holds the other end. The machine writes bytes that arrive for the process to that
+// A process's TCP socket is actually an AF_UNIX socket. When the process makes the connect system call, the socket is
+// connected to the machine, which holds the other end. The machine writes bytes that arrive for the process to that
 // end, so the kernel handles reads, poll and epoll as for any socket. Bytes that the process writes never reach the
 // kernel: the machine takes them when the process makes the system call.
 //
 // While the connection is not open, junk fills the socket's buffer. The socket is then not writable, which is what poll
-// and epoll report for a TCP socket that is connecting. One byte of junk stays unread at the machine's end. If that end
-// is closed while something is unread, the process gets ECONNRESET.
+// and epoll report for a TCP socket that is still connecting. One byte of junk stays unread at the machine's end. If
+// that end is closed while something is unread, the process gets ECONNRESET.
 
-// Conn is a connection of a process.
+// Conn is one of a process's connections.
 type Conn struct {
 	To    netip.AddrPort
 	State any // for use by the network
@@ -39,17 +39,16 @@ type Conn struct {
 	options  map[optionName][]byte
 }
 
-// Process returns the first process of the family that opened the connection. The machine was told to start this
-// process. The connection may belong to a process that it has started itself.
+// Process returns the process that the machine was told to start. It or one of its descendants opened the connection.
 func (c *Conn) Process() *Process { return c.p.first }
 
-// listen creates the socket to which the sockets of processes are connected.
+// listen creates the socket that processes' sockets are connected to.
 func (m *Tracer) listen() (err error) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	if m.listener, err = unix.Socket(unix.AF_UNIX, kind, 0); err != nil {
 		return err
 	}
-	// The kernel chooses a name in the abstract namespace of sockets.
+	// The kernel chooses a name in the abstract socket namespace.
 	if err := unix.Bind(m.listener, &unix.SockaddrUnix{}); err != nil {
 		return err
 	}
@@ -94,8 +93,8 @@ func (t *thread) socket() outcome {
 	return answered
 }
 
-// conn returns the connection behind a file descriptor of a process, or nil if the file is not a connection. It also
-// returns a duplicate of the descriptor, which the caller must close.
+// conn returns the connection behind one of a process's file descriptors, or nil if the file is not a connection. It
+// also returns a duplicate of the descriptor, which the caller must close.
 func (t *thread) conn(fd uint64) (c *Conn, own int) {
 	own, ok := t.p.dup(fd)
 	if !ok {
@@ -149,7 +148,7 @@ func (t *thread) connect() outcome {
 	return t.blocks(block{conn: c, ready: func(bool) bool { return false }})
 }
 
-// takeError clears the pending error of a connection and returns it.
+// takeError clears a connection's pending error and returns it.
 func (p *Process) takeError(c *Conn) unix.Errno {
 	e := c.error
 	c.error = 0
@@ -159,10 +158,10 @@ func (p *Process) takeError(c *Conn) unix.Errno {
 	return e
 }
 
-// firstPort is the port of the first connection of a process.
+// firstPort is the port of a process's first connection.
 const firstPort = 40000
 
-// junk is the number of bytes that make a socket unwritable: more than a quarter of its buffer.
+// junk is how many bytes make a socket unwritable: more than a quarter of its buffer.
 const junk = 1 << 16
 
 // attach connects a process's socket to the machine. socket is a duplicate of the process's descriptor.
@@ -210,8 +209,8 @@ func (c *Conn) Open() {
 	c.decided(0)
 }
 
-// Refuse makes the connection attempt fail, as if nobody listened at the address or, if timedOut is true, as if nobody
-// had answered for a long time.
+// Refuse makes the connection attempt fail, as if nobody was listening at the address or, if timedOut is true, as if
+// nobody had answered for a long time.
 func (c *Conn) Refuse(timedOut bool) {
 	if c.state != dialing {
 		return
@@ -228,7 +227,7 @@ func (c *Conn) Refuse(timedOut bool) {
 	c.decided(0)
 }
 
-// decided unblocks the thread that waits for the outcome of the connection attempt.
+// decided unblocks the thread that is waiting for the outcome of the connection attempt.
 func (c *Conn) decided(e unix.Errno) {
 	if t := c.dialler; t != nil && t.blocked != nil && t.blocked.conn == c {
 		t.finish(-int64(e))
@@ -296,8 +295,8 @@ func (c *Conn) Reset() {
 	}
 }
 
-// look finds out which connections a process has closed. It also writes data that was delivered when the sockets had no
-// room for it.
+// look finds out which connections a process has closed. It also writes data that was delivered when there was no room
+// for it in the sockets.
 func (p *Process) look() {
 	p.lookAtSpecial()
 	if len(p.conns) == 0 {
@@ -333,7 +332,7 @@ func (c *Conn) closed() {
 }
 
 // halfClosed is called when the process has closed its half of the connection (shutdown). The server then closes the
-// other half. The process can still read the bytes that were delivered.
+// other half. The process can still read the bytes that have been delivered.
 func (c *Conn) halfClosed() {
 	unix.Read(c.end, make([]byte, junk)) // what stays unread would reset the connection
 	c.closed()
@@ -342,7 +341,7 @@ func (c *Conn) halfClosed() {
 // mostWritten is the maximum number of bytes that a process can write to a connection in a single call.
 const mostWritten = 1 << 20
 
-// sends handles a write to an open connection: the machine takes the bytes that the thread writes.
+// sends handles a write to an open connection: the machine takes the bytes that the thread is writing.
 func (t *thread) sends(c *Conn) outcome {
 	r := &t.regs
 	var b []byte
@@ -407,8 +406,8 @@ func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	return t.gives(0)
 }
 
-// connOf returns the connection behind the file descriptor that is the first argument of a system call, or nil if it is
-// not a connection.
+// connOf returns the connection behind the file descriptor that is a system call's first argument, or nil if it is not
+// a connection.
 func (t *thread) connOf() *Conn {
 	c, own := t.conn(t.regs.Rdi)
 	if c != nil {

@@ -1,4 +1,4 @@
-// Package traced runs unmodified programs of the host, written in any language, in virtual time. It knows nothing about
+// Package traced runs unmodified host programs, written in any language, in virtual time. It knows nothing about
 // locks, servers or simulated worlds.
 //
 // A [Machine] traces the processes that it starts (ptrace, with a seccomp filter). Only one of their threads runs at a

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family consists of a program that the machine was told to start and all processes that this program has started. They
-// have the same clocks and the same connections, and each fault affects all of them.
+// family is a program that the machine was told to start, together with all the processes that this program has
+// started. They share their clocks and connections, and each fault affects all of them.
 //
 // To the kernel, each of these processes is a child of the machine (CLONE_PARENT). The machine therefore handles the
-// system calls by which a process waits for its children, and sends SIGCHLD itself.
+// system calls that a process makes to wait for its children, and sends SIGCHLD itself.
 type family struct {
 	m           *Machine
 	command     Command
@@ -34,18 +34,18 @@ type family struct {
 	shared      sharedFiles
 }
 
-// callCount counts the modeled system calls of a program.
+// callCount counts a program's modeled system calls.
 type callCount struct {
 	all   int   // since the program started
 	since int64 // when the current period of virtual time began
 	made  int   // within this period
 }
 
-// On a host, the code between two system calls takes time. Here, only the calls take virtual time, so nothing would
-// slow down a program that makes calls in a loop without ever waiting. Therefore, once a program has made mostFast
-// calls within countPeriod, each further call takes slowTick. A program that has made mostCalls calls would keep the
-// host busy for minutes if it continued like this. So from then on, only laterFast calls within a period are fast, and
-// each further call takes laterTick. All times are in ns.
+// On a real host, the code between two system calls takes time. Here, only the calls take virtual time, so a program
+// could call in a loop forever without waiting, and nothing would slow it down. Therefore, once a program has made
+// mostFast calls within countPeriod, each further call takes slowTick. At this rate, a program would still keep the
+// host busy for minutes. So after mostCalls calls in all, only laterFast calls per period are fast, and each further
+// call takes laterTick. All times are in ns.
 const (
 	countPeriod = 10_000_000_000
 	mostFast    = 50_000
@@ -55,7 +55,7 @@ const (
 	laterTick   = 2000 * tick
 )
 
-// takes counts a modeled system call, or a trapped reading of a clock, and returns how much virtual time it takes.
+// takes counts a modeled system call or a trapped clock read, and returns how much virtual time it takes.
 func (f *family) takes() int64 {
 	c := &f.calls
 	if f.m.now-c.since >= countPeriod {
@@ -72,7 +72,7 @@ func (f *family) takes() int64 {
 	return tick
 }
 
-// kin describes how a process is related to the other processes of its family.
+// kin describes how a process is related to the others in its family.
 type kin struct {
 	parent  *Process // nil: init
 	group   int      // number of its process group
@@ -80,7 +80,7 @@ type kin struct {
 	lender  *thread // the thread that waits because the process uses its memory (vfork); nil: none
 }
 
-// mostStarted is the maximum number of processes that a program may start in one run.
+// mostStarted is how many processes a program may start in one run.
 const mostStarted = 300
 
 // startsProcess executes a system call that starts a process.
@@ -130,7 +130,7 @@ func (t *thread) startsProcess(flags uint64) outcome {
 	}})
 }
 
-// vfork starts a process that uses the memory of the calling process.
+// vfork starts a process that uses the calling process's memory.
 func (t *thread) vfork() outcome {
 	t.regs.Rsi = 0
 	return t.startsProcess(unix.CLONE_VM | unix.CLONE_VFORK | uint64(unix.SIGCHLD))
@@ -185,7 +185,7 @@ func (t *thread) copies(flags uint64) (pid int, err error) {
 	return pid, nil
 }
 
-// child adds a process that p has started to the family. pid is the new process's ID on the host.
+// child adds a process started by p to the family. pid is the new process's ID on the host.
 func (p *Process) child(pid int) *Process {
 	p.started++
 	p.lastID++
@@ -199,7 +199,7 @@ func (p *Process) child(pid int) *Process {
 	return c
 }
 
-// returnsMemory resumes the thread that called vfork. Since that call, the process has used the thread's memory.
+// returnsMemory resumes the thread that called vfork. Until now, the process has been using that thread's memory.
 func (p *Process) returnsMemory() {
 	if t := p.lender; t != nil && !t.p.ended {
 		t.blocked.ready(false)
@@ -208,7 +208,7 @@ func (p *Process) returnsMemory() {
 	p.lender = nil
 }
 
-// ends cleans up a process that has ended. It wakes the threads that wait for the process.
+// ends cleans up after a process has ended, and wakes the threads that are waiting for it.
 func (p *Process) ends(how Exit) {
 	p.reap(how)
 	if p == p.first {
@@ -245,12 +245,12 @@ func (p *Process) ends(how Exit) {
 	parent.gets(unix.SIGCHLD, nil, sender{code: code, id: p.id, value: uint64(how.reason())})
 }
 
-// leaves removes an ended process from its family.
+// leaves removes a process that has ended from its family.
 func (p *Process) leaves() {
 	p.members = slices.DeleteFunc(p.members, func(o *Process) bool { return o == p })
 }
 
-// reason returns the exit status of a process, or the number of the signal that killed it.
+// reason returns a process's exit status, or the number of the signal that killed it.
 func (e Exit) reason() int {
 	if e.Signal != "" {
 		return e.Code - 128
@@ -258,7 +258,7 @@ func (e Exit) reason() int {
 	return e.Code
 }
 
-// status encodes how a process ended, in the format that wait4 returns.
+// status encodes how a process ended, in the format returned by wait4.
 func (e Exit) status() uint32 {
 	if e.Signal != "" {
 		return uint32(e.reason())

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A forked process shares the open files of the original. Therefore, each copy of a checkpoint gets its own files, in
-// the same state. They replace the shared ones.
+// A forked process shares its open files with the original. So each copy of a checkpoint gets its own files in the same
+// state, to replace the shared ones.
 
-// heldFile is an open file of a process at its checkpoint.
+// heldFile is a file that a process has open at its checkpoint.
 type heldFile struct {
 	fd      int
 	kind    string // what the kernel calls the file: its path, or a name like pipe:[7]
@@ -32,7 +32,7 @@ type heldFile struct {
 // unread bytes.
 const mostContent = 64
 
-// watchedFile is a file that an epoll instance watches.
+// watchedFile is a file that an epoll instance is watching.
 type watchedFile struct {
 	fd     int
 	events uint32
@@ -74,7 +74,7 @@ func sameFile(p *Process, a int, q *Process, b int) (bool, error) {
 	return order == 0, nil
 }
 
-// openFiles lists the open files of a process, except those that every process has from the start. If a file cannot be
+// openFiles lists a process's open files, except those that every process has from the start. If a file cannot be
 // copied, the error names it.
 func (p *Process) openFiles() (files []heldFile, err error) {
 	dir := "/proc/" + strconv.Itoa(p.pid)
@@ -118,8 +118,8 @@ func (p *Process) openFiles() (files []heldFile, err error) {
 	return files, nil
 }
 
-// twin returns the descriptor of the candidate that refers to the same open file as f, or -1 if there is none. For
-// pipes and devices, it returns -1, because restore handles each of their descriptors separately.
+// twin returns the descriptor of the candidate that refers to the same open file as f, or -1 if there is none. It also
+// returns -1 for pipes and devices, because restore handles each of their descriptors separately.
 func (p *Process) twin(candidates []heldFile, f *heldFile) (int, error) {
 	for _, o := range candidates {
 		if o.kind != f.kind || strings.HasPrefix(f.kind, kindPipe) || strings.HasPrefix(f.kind, "/dev/") {
@@ -158,9 +158,9 @@ func (f *heldFile) parse(info string) {
 	}
 }
 
-// copyable reports whether a file can be copied. The following can be copied: a file opened only for reading, a device,
-// an eventfd, an epoll instance, a pipe with no more than mostContent unread bytes, and an end of a socketpair whose
-// other end is closed.
+// copyable reports whether a file can be copied. That is true of a file opened only for reading, a device, an eventfd,
+// an epoll instance, a pipe with at most mostContent unread bytes, and one end of a socketpair if the other end is
+// closed.
 func (f *heldFile) copyable(p *Process) bool {
 	own, ok := p.dup(uint64(f.fd))
 	if !ok {
@@ -179,15 +179,15 @@ func (f *heldFile) copyable(p *Process) bool {
 	return (mode == unix.S_IFREG || mode == unix.S_IFDIR) && f.flags&unix.O_ACCMODE == unix.O_RDONLY
 }
 
-// isDeadEnd reports whether nothing can be read from or written to a socket, because its other end is closed. The Java
-// virtual machine keeps such a socket open.
+// isDeadEnd reports whether a socket can neither be read nor written, because its other end is closed. The Java virtual
+// machine keeps a socket like this open.
 func isDeadEnd(own int) bool {
 	is := []unix.PollFd{{Fd: int32(own)}}
 	n, err := unix.IoctlGetInt(own, unix.TIOCINQ)
 	return pollNow(is) == 1 && is[0].Revents&unix.POLLHUP != 0 && err == nil && n == 0
 }
 
-// looksInto stores the unread bytes of a pipe, without removing them. It returns false if there are too many.
+// looksInto saves a pipe's unread bytes without removing them. It returns false if there are too many.
 func (f *heldFile) looksInto(own int) bool {
 	n, err := unix.IoctlGetInt(own, unix.TIOCINQ)
 	if err != nil || n > mostContent {
@@ -210,7 +210,7 @@ func (f *heldFile) looksInto(own int) bool {
 	return err == nil && got == n
 }
 
-// filesOf gives a copied process its own files. The copied process must be stopped, and must not be in a system call.
+// filesOf gives a copied process its own files. The process must be stopped outside any system call.
 type filesOf struct {
 	pid   int
 	spare uint64 // address of memory that the copy does not use
@@ -227,7 +227,7 @@ func (c *filesOf) call(nr uint64, args ...uint64) (result uint64) {
 	return result
 }
 
-// moves replaces the file at the descriptor of f with the new file fd, and sets the flags of f.
+// moves replaces the file at f's descriptor with the new file fd, and sets f's flags on it.
 func (c *filesOf) moves(fd uint64, f *heldFile) {
 	c.call(unix.SYS_DUP3, fd, uint64(f.fd), f.flags&unix.O_CLOEXEC)
 	if f.flags&unix.O_NONBLOCK != 0 {

@@ -37,7 +37,7 @@ var untouched = []uint32{
 	unix.SYS_SCHED_GET_PRIORITY_MAX, unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_RESTART_SYSCALL,
 }
 
-// Operations of classic BPF that the filters use.
+// Classic BPF operations that the filters use.
 const (
 	load      = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 	ifEqual   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
@@ -45,7 +45,7 @@ const (
 	give      = unix.BPF_RET | unix.BPF_K
 )
 
-// Offsets in seccomp_data: the number of the system call, the architecture, and the arguments.
+// Offsets in seccomp_data of the system call number, the architecture and the arguments.
 const (
 	callNumber, architecture    = 0, 4
 	firstArgument, argumentSize = 16, 8
@@ -54,14 +54,14 @@ const (
 // standardOutput and standardError are the file descriptors of a program's standard output and standard error.
 const standardOutput, standardError = 1, 2
 
-// replacers lists the system calls by which a program can replace one of its open files with another. Each is mapped to
-// the index of the argument that contains the descriptor of the replaced file. These calls stop the thread only if that
-// file is standard input, output or error.
+// replacers lists the system calls that can replace one open file with another. Each is mapped to the index of the
+// argument with the descriptor to be replaced. These calls stop the thread only if that file is standard input, output
+// or error.
 var replacers = map[uint32]uint32{unix.SYS_CLOSE: 0, unix.SYS_CLOSE_RANGE: 0, unix.SYS_DUP2: 1, unix.SYS_DUP3: 1}
 
 // filter returns the seccomp program. A system call made for another architecture kills the process, because that
-// architecture uses other numbers for its system calls. Writes to standard output and standard error do not stop the
-// thread, since an interpreter that prints an error makes hundreds of them.
+// architecture numbers its system calls differently. Writes to standard output and standard error do not stop the
+// thread, because an interpreter makes hundreds of them when it prints an error.
 func filter() []byte {
 	calls := slices.Sorted(slices.Values(untouched))
 	program := []unix.SockFilter{
@@ -90,8 +90,8 @@ func filter() []byte {
 		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW}))
 }
 
-// stricterFilter returns a seccomp program that is added when a program replaces its standard output or error. From
-// then on, each write stops the thread.
+// stricterFilter returns a seccomp program that makes every write stop the thread. It is installed when a program
+// replaces its standard output or error.
 func stricterFilter() []byte {
 	return encoded([]unix.SockFilter{{Code: load, K: callNumber}, {Code: ifEqual, Jf: 1, K: unix.SYS_WRITE},
 		{Code: give, K: unix.SECCOMP_RET_TRACE}, {Code: give, K: unix.SECCOMP_RET_ALLOW}})

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file contains functions that use the kernel to inspect and change a stopped thread.
+// This file uses the kernel to inspect and change a stopped thread.
 
 var le = binary.LittleEndian
 
@@ -40,10 +40,10 @@ func quietStops() {
 	}
 }
 
-// event returns the ptrace event that has stopped a thread, or 0 if something else has stopped it.
+// event returns the ptrace event that stopped a thread, or 0 if something else stopped it.
 func event(st unix.WaitStatus) int { return int(uint32(st) >> 16) }
 
-// peek reads from the memory of a process. It returns false if some of the memory is not mapped.
+// peek reads from a process's memory. It returns false if some of the memory is not mapped.
 func peek(pid int, at uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -53,7 +53,7 @@ func peek(pid int, at uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// poke writes to a process's memory, at an address to which the process itself may write.
+// poke writes to a process's memory, at an address that the process itself could write to.
 func poke(pid int, at uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -79,7 +79,7 @@ func poke64(pid int, at, v uint64) bool { return poke(pid, at, le.AppendUint64(n
 
 func poke32(pid int, at uint64, v uint32) bool { return poke(pid, at, le.AppendUint32(nil, v)) }
 
-// text reads a string that ends with a zero byte. ok is false if the string is not mapped or is too long for a path.
+// text reads a zero-terminated string. ok is false if the string is not mapped or is too long for a path.
 func text(pid int, at uint64) (s string, ok bool) {
 	var b []byte
 	for len(b) < unix.PathMax {
@@ -97,14 +97,14 @@ func text(pid int, at uint64) (s string, ok bool) {
 	return "", false
 }
 
-// pokeCode writes to a stopped thread's memory, at an address to which the thread itself may not write.
+// pokeCode writes to a stopped thread's memory, at an address that the thread itself could not write to.
 func pokeCode(tid int, at uint64, b []byte) error {
 	_, err := unix.PtracePokeText(tid, uintptr(at), b)
 	return err
 }
 
-// inject makes a stopped thread execute a system call. The thread must not be in a system call. inject then restores
-// the thread's registers and code.
+// inject makes a stopped thread execute a system call, and then restores the thread's registers and code. The thread
+// must not already be in a system call.
 func inject(tid int, nr uint64, args ...uint64) (uint64, error) {
 	var old unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &old); err != nil {
@@ -152,7 +152,7 @@ func inject(tid int, nr uint64, args ...uint64) (uint64, error) {
 	return r.Rax, err
 }
 
-// kindOf returns the mode, the device and the inode of an open file of this process.
+// kindOf returns the mode, device and inode of one of this process's open files.
 func kindOf(fd int) (mode uint32, device, inode uint64) {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
@@ -173,7 +173,7 @@ func pollNow(list []unix.PollFd) (ready int) {
 	return n
 }
 
-// sharedPage creates a memory page that the machine and its processes share.
+// sharedPage creates a memory page shared by the machine and its processes.
 func sharedPage() (fd int, page *[3]int64, err error) {
 	if fd, err = unix.MemfdCreate("clock", unix.MFD_CLOEXEC); err != nil {
 		return -1, nil, err

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestNothingIsLeftBehind kills the tracing process at random times, after which none of the programs that it runs may
-// be left. In a full test run, the test kills it 100 times.
+// TestNothingIsLeftBehind kills the tracing process at random times, after which none of the programs that it was
+// running may be left. In a full test run, the test kills it 100 times.
 func TestNothingIsLeftBehind(t *testing.T) {
 	allowed(t)
 	path, err := program()
@@ -63,7 +63,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// isProgram reports whether a process runs the given program.
+// isProgram reports whether a process is running the given program.
 func isProgram(pid int, path string) bool {
 	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	return strings.TrimSuffix(exe, " (deleted)") == path

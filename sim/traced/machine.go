@@ -36,7 +36,7 @@ type Machine struct {
 	*Tracer
 }
 
-// Tracer contains what the machines on one thread share.
+// Tracer contains the state shared by all machines on one thread.
 type Tracer struct {
 	busy        time.Duration
 	page        *[3]int64
@@ -80,7 +80,7 @@ func (t *Tracer) Close() {
 	t.watch.close()
 }
 
-// New returns a machine without processes, at time 0. Only one machine of a tracer may be in use at a time.
+// New returns a machine with no processes, at time 0. Only one of a tracer's machines may be in use at a time.
 func (t *Tracer) New(o Options) *Machine {
 	return &Machine{options: o, rand: rand.New(rand.NewPCG(o.Seed, 1)), conns: map[uint64]*Conn{}, Tracer: t}
 }
@@ -125,12 +125,12 @@ func (m *Machine) close() {
 	}
 }
 
-// slice is how long a thread may continue while other threads can run, in ns of virtual time.
+// slice is how long a thread may keep running while other threads can run, in ns of virtual time.
 const slice = 1_000_000
 
 // Run lets the processes run until the given time. It calls stop after each modeled system call, and returns early if
-// stop returns true. If no process can run before then, it advances virtual time to the given time. A returned error
-// was caused by a program, and means that the run has ended.
+// stop returns true. If no process can run before then, it advances virtual time to the given time. An error means that
+// a program did something that ended the run.
 func (m *Machine) Run(until time.Duration, stop func() bool) error {
 	m.until, m.stop = int64(until), stop
 	for m.err == nil {
@@ -208,11 +208,11 @@ func (m *Machine) deadline() int64 {
 	return at
 }
 
-// due returns the time at which the wait of a blocked thread ends.
+// due returns the time at which a blocked thread's wait ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns the virtual time at which a clock of the process will reach at. If wall is set, that is the process's
-// wall clock. Otherwise, at is a time since time 0, as measured by the process's clocks.
+// due returns the virtual time at which one of the process's clocks will reach at. If wall is set, that is the
+// process's wall clock. Otherwise, at is a time since time 0, as measured by the process's clocks.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall
@@ -247,14 +247,14 @@ func (m *Machine) wake() {
 }
 
 // advance moves virtual time forward by the duration of a modeled system call. local is this duration in ns, as
-// measured by the clock of p.
+// measured by p's clock.
 func (m *Machine) advance(p *Process, local int64) {
 	if local > 0 {
 		m.now = p.clock.reached(p.clock.advance(m.now)+local, m.now)
 	}
 }
 
-// fail ends the run because of something that a program has done.
+// fail ends the run because of something that a program did.
 func (m *Machine) fail(t *thread, call, problem string) {
 	if m.err == nil {
 		m.err = &ProgramError{Process: t.p.command.Name, Thread: t.id, Call: call, Problem: problem}

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// option is a TCP socket option whose value is a number. The value can be set and read, but has no effect.
+// option is a numeric TCP socket option. It can be set and read, but has no effect.
 type option struct {
 	initial     int32
 	least, most int32 // values outside this range are refused
 }
 
-// optionName is the level and the name of an option.
+// optionName is an option's level and name.
 type optionName struct{ level, name uint64 }
 
 // Default values of sysctl settings.
@@ -54,11 +54,11 @@ var flags = []optionName{{unix.IPPROTO_TCP, unix.TCP_NODELAY}, {unix.IPPROTO_TCP
 	{unix.IPPROTO_TCP, unix.TCP_QUICKACK}, {unix.IPPROTO_IPV6, unix.IPV6_V6ONLY},
 	{unix.SOL_SOCKET, unix.SO_REUSEPORT}}
 
-// structs maps options to the sizes of their values. Reading such an option returns the bytes that were set.
+// structs maps options to the sizes of their values. Reading one of these options returns the bytes that were set.
 var structs = map[optionName]uint64{{unix.SOL_SOCKET, unix.SO_LINGER}: 8, {unix.SOL_SOCKET, unix.SO_RCVTIMEO}: 16,
 	{unix.SOL_SOCKET, unix.SO_SNDTIMEO}: 16}
 
-// setsockopt stores the value of an option. It also stores the timeout of reads.
+// setsockopt stores an option's value. It also stores the read timeout.
 func (t *thread) setsockopt() outcome {
 	r := &t.regs
 	c := t.connOf()
@@ -102,7 +102,7 @@ func (t *thread) setsockopt() outcome {
 	return t.gives(0)
 }
 
-// storedValue returns the value that reading an option yields after it was set to v.
+// storedValue returns the value that is read back after an option has been set to v.
 func storedValue(name optionName, v int32) int32 {
 	const leastSent, leastReceived, congestion = 4608, 2304, 3
 	switch {
@@ -155,7 +155,7 @@ func (t *thread) getsockopt() outcome {
 	return t.gives(0)
 }
 
-// option returns the value of an option. ok is false if the machine does not store it.
+// option returns an option's value. ok is false if the machine does not store it.
 func (c *Conn) option(name optionName) (value []byte, ok bool) {
 	number := func(v int32) []byte { return le.AppendUint32(nil, uint32(v)) }
 	if b, set := c.options[name]; set {
@@ -189,7 +189,7 @@ func (c *Conn) option(name optionName) (value []byte, ok bool) {
 	return nil, false
 }
 
-// tcpState returns the state of a connection as a number, as in tcp_info.
+// tcpState returns a connection's state as a number, as in tcp_info.
 func (c *Conn) tcpState() byte {
 	const established, sent, closed = 1, 2, 7
 	switch {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errPlatform is the error that every function returns on this platform.
+// errPlatform is the error that every function on this platform returns.
 var errPlatform = errors.New("programs can run in virtual time only on Linux on x86-64: " +
 	"on this machine, use fencepost live, which runs them in real time")
 
@@ -18,7 +18,7 @@ type Machine struct{}
 // Process is a process of a Machine.
 type Process struct{}
 
-// Conn is a connection of a Process.
+// Conn is one of a Process's connections.
 type Conn struct {
 	To    netip.AddrPort
 	State any

@@ -8,22 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// posixTimer is a timer that a process has created with timer_create. When it expires, it sends a signal.
+// posixTimer is a timer that a process created with timer_create. When it expires, it sends a signal.
 type posixTimer struct {
 	countdown
 	id      int
 	signal  unix.Signal // 0: the timer sends none, and the process asks for the timer's state
 	thread  int         // number of the thread that gets the signal; 0: the process gets it
-	value   uint64      // the value that the signal carries
+	value   uint64      // the value carried by the signal
 	missed  int64       // number of expirations since the timer's last signal was delivered
 	overrun int32       // missed - 1 when that signal was delivered (timer_getoverrun)
 }
 
-// sentByTimer is the si_code of a signal that a timer has sent.
+// sentByTimer is the si_code of a signal sent by a timer.
 const sentByTimer = -2
 
-// Ways in which a timer can report that it has expired (sigev_notify). toThread is a flag that can be added to
-// notifySignal.
+// How a timer can report that it has expired (sigev_notify). toThread is a flag that can be added to notifySignal.
 const notifySignal, notifyNone, notifyThread, toThread = 0, 1, 2, 4
 
 // createdClock reports whether a clock shows wall-clock time. It returns an error if timer_create cannot use the clock.
@@ -97,7 +96,7 @@ func (x *posixTimer) target() *thread {
 	return x.p.threads[at]
 }
 
-// created returns the timer that is specified in a system call, or nil if there is none.
+// created returns the timer specified by a system call, or nil if there is none.
 func (t *thread) created() *posixTimer {
 	for _, x := range t.p.created {
 		if x.id == int(int32(t.regs.Rdi)) {
@@ -160,14 +159,14 @@ func (t *thread) timerDelete() outcome {
 	return t.gives(0)
 }
 
-// due returns the time at which the timer will send its signal. ok is false if the timer will not send one.
+// due returns the time at which the timer will send its signal. ok is false if it will not send one.
 func (x *posixTimer) due() (at int64, ok bool) {
 	at, runs := x.countdown.due()
 	return at, runs && x.signal != 0
 }
 
-// setting returns the interval and the remaining time, as an itimerspec. If a periodic timer has expired, the remaining
-// time is the time until the next expiration.
+// setting returns the interval and the remaining time, as an itimerspec. For a periodic timer that has expired, this is
+// the time until the next expiration.
 func (x *posixTimer) setting() []byte {
 	var left int64
 	switch {
@@ -215,10 +214,10 @@ func (x *posixTimer) expires() {
 	}
 }
 
-// leastIgnored is the minimum time, in ns, between two expirations of a timer whose signal is ignored.
+// leastIgnored is the minimum time, in ns, between two expirations of a timer whose signal is being ignored.
 const leastIgnored = 1_000_000
 
-// delivered is called when the timer's signal is delivered. It restarts a periodic timer. It returns how many more
+// delivered is called when the timer's signal is delivered. It restarts a periodic timer, and returns how many more
 // times the timer has expired since it sent the signal.
 func (x *posixTimer) delivered() int32 {
 	if !x.expired || x.interval == 0 {
@@ -230,7 +229,7 @@ func (x *posixTimer) delivered() int32 {
 	return x.overrun
 }
 
-// copiedFor returns a copy of the timer for p, a copy of the timer's process.
+// copiedFor returns a copy of the timer for p, which is a copy of the timer's process.
 func (x *posixTimer) copiedFor(p *Process) *posixTimer {
 	o := *x
 	o.p = p

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a process that the machine runs. It was started by [Machine.Start] or by another such process.
+// Process is a process run by the machine. It was started by [Machine.Start] or by another such process.
 type Process struct {
 	*family
 	pid      int // process ID on the host
@@ -29,18 +29,17 @@ type Process struct {
 	ended    bool
 	exit     Exit
 	left     int64    // how far the clocks were allowed to advance when the process was last resumed
-	output   int      // file that contains what the family prints, if this is its first process; else -1
+	output   int      // file that contains the family's output, if this is its first process; else -1
 	copied   bool     // the process is a copy of a checkpoint, to which the output file belongs
 	replaced bool     // the process may have replaced its output with another file
 	knows    []uint64 // addresses of functions that were changed to return the process ID
-	sent     []sent   // the signals that are not delivered yet
+	sent     []sent   // signals not yet delivered
 	alarm    alarm
-	created  []*posixTimer // its timers, in the order of their numbers
+	created  []*posixTimer // its timers, in number order
 	made     int           // number of timers that it has created so far
 	kin
 }
 
-// thread is one thread of a process.
 type thread struct {
 	p       *Process
 	tid     int // thread ID on the host
@@ -56,10 +55,10 @@ type thread struct {
 	name    string // name of the thread's latest call
 }
 
-// firstID is the ID of the first process. The ID of each later process is the previous ID plus firstID.
+// firstID is the first process's ID. Later processes' IDs are multiples of it.
 const firstID = 1000
 
-// Name returns the name of the process.
+// Name returns the process's name.
 func (p *Process) Name() string { return p.command.Name }
 
 // Exited returns how the process ended. ok is false if the process is still alive.
@@ -69,7 +68,7 @@ func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 // is a *StartError or, if the program computes forever before it reaches its checkpoint, a *ProgramError.
 //
 // If the command already has a checkpoint, Start copies the checkpoint instead. If virtual time is earlier than the
-// checkpoint, it then advances to the time of the checkpoint.
+// checkpoint's time, it then advances to that time.
 func (m *Machine) Start(c Command) (*Process, error) {
 	p, err := m.startOrCopy(c)
 	if err != nil {
@@ -120,7 +119,7 @@ func (m *Machine) start(c Command) (*Process, error) {
 		unix.Close(output)
 		return nil, err
 	}
-	// O_APPEND is needed because copies of a process share the file position.
+	// O_APPEND is needed because a process's copies share the file position.
 	unix.FcntlInt(uintptr(output), unix.F_SETFL, unix.O_APPEND)
 	p := m.process(c, pid)
 	p.output = output
@@ -137,7 +136,7 @@ func (m *Machine) start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// process returns a new process of the machine, without threads.
+// process returns a new process for the machine, without threads.
 func (m *Machine) process(c Command, pid int) *Process {
 	number := m.first + len(m.processes)
 	h := fnv.New64a()
@@ -178,7 +177,7 @@ func forbidden(err error) error {
 		"with Yama, kernel.yama.ptrace_scope must be 0 or 1, or 2 for root; the kernel must be 5.9 or later", err)
 }
 
-// traceOptions are the ptrace options that are set for each thread.
+// traceOptions are the ptrace options for each thread.
 const traceOptions = unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_EXITKILL
 
@@ -191,7 +190,7 @@ func (p *Process) prepare() (err error) {
 	if p.handle, err = unix.PidfdOpen(p.pid, 0); err != nil {
 		return err
 	}
-	// A container may allow ptrace, but forbid the system calls that access files and memory of a process.
+	// A container may allow ptrace, but forbid the system calls that access a process's files and memory.
 	own, err := unix.PidfdGetfd(p.handle, 1, 0)
 	if err != nil {
 		return forbidden(err)
@@ -267,7 +266,7 @@ func (p *Process) random(n int) []byte {
 	return b
 }
 
-// lookPath finds a program in the PATH variable of an environment.
+// lookPath finds a program in an environment's PATH variable.
 func lookPath(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -285,7 +284,7 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("there is no program %s in %s", name, env[at])
 }
 
-// Waits returns the names of the system calls in which the threads of the process, and of the processes that it has
+// Waits returns the names of the system calls in which threads of the process, and of the processes that it has
 // started, are blocked.
 func (p *Process) Waits() (calls []string) {
 	for _, o := range p.members {
@@ -316,7 +315,7 @@ func (p *Process) Pause() { p.paused++ }
 // Resume ends one pause.
 func (p *Process) Resume() { p.paused-- }
 
-// Jump moves the wall clock of the process by d.
+// Jump moves the process's wall clock by d.
 func (p *Process) Jump(d time.Duration) {
 	p.clock.wall += int64(d)
 	for _, x := range p.timers {
@@ -324,7 +323,7 @@ func (p *Process) Jump(d time.Duration) {
 	}
 }
 
-// Drift increases the rate of both clocks of the process by ppm parts per million.
+// Drift increases the rate of both of the process's clocks by ppm parts per million.
 func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
 
 // Kill kills the process and all processes that it has started, as if with SIGKILL. It reports whether the process was
@@ -337,7 +336,7 @@ func (p *Process) Kill() (lived bool) {
 	return true
 }
 
-// Printed returns the last 256 KiB of what the process has printed, or everything if there is less.
+// Printed returns the last 256 KiB of the process's output, or all of it if there is less.
 func (p *Process) Printed() []byte {
 	const most = 256 << 10
 	var st unix.Stat_t
@@ -350,7 +349,7 @@ func (p *Process) Printed() []byte {
 }
 
 // reap kills a process and cleans up after it. It is also called when one of the process's threads has ended. If the
-// process is the first of its family, reap kills the other processes of the family as well.
+// process is the first in its family, reap kills the rest of the family as well.
 func (p *Process) reap(how Exit) {
 	if p == p.first {
 		for _, o := range slices.Clone(p.members[1:]) {

@@ -66,16 +66,16 @@ func python(t *testing.T, args ...string) []string {
 	return append([]string{path}, args...)
 }
 
-// The addresses that tests use in virtual time. A server listens at the first address, nobody listens at the second,
-// and the third never answers.
+// Addresses for tests in virtual time. A server is listening on the first, nobody is listening on the second, and the
+// third never answers.
 const (
 	echoing = "10.0.0.1:7"
 	nobody  = "10.0.0.1:8"
 	silent  = "10.0.0.1:9"
 )
 
-// echoNet is a network with a server that sends lines back. If it receives the line "reset", it resets the connection.
-// If it receives the line "end", it closes the connection.
+// echoNet is a network with a server that echoes lines. If it receives the line "reset", it resets the connection. If
+// it receives the line "end", it closes the connection.
 type echoNet struct{}
 
 func (n *echoNet) Dialed(c *Conn) {
@@ -104,7 +104,7 @@ func (n *echoNet) Wrote(c *Conn, b []byte) {
 func (n *echoNet) Closed(*Conn)    {}
 func (n *echoNet) Exited(*Process) {}
 
-// realEcho starts the server of echoNet on the host, and returns its address.
+// realEcho starts echoNet's server on the host, and returns its address.
 func realEcho(t *testing.T) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -145,7 +145,6 @@ func answer(c *net.TCPConn) {
 	}
 }
 
-// run is the result of running a program.
 type run struct {
 	printed string
 	exit    Exit
@@ -154,7 +153,7 @@ type run struct {
 	err     error
 }
 
-// stage holds a tracer for the programs of one test.
+// stage holds a tracer for one test's programs.
 type stage struct {
 	*testing.T
 	tracer *Tracer
@@ -181,10 +180,10 @@ func newStage(t *testing.T, busy time.Duration) *stage {
 
 const epoch = 1_767_225_600_000_000_000
 
-// environment contains the environment variables of programs, in virtual time and on the host.
+// environment contains the programs' environment variables, both in virtual time and on the host.
 var environment = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 
-// run runs a program. If action is not nil, it is called once the program has run for the given time.
+// run runs a program. If action is not nil, it is called once the program has been running for the given time.
 func (s *stage) run(seed uint64, after time.Duration, action func(*Process), args ...string) (r run) {
 	s.Helper()
 	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,
@@ -210,7 +209,7 @@ func (s *stage) run(seed uint64, after time.Duration, action func(*Process), arg
 	return r
 }
 
-// scratchOf returns the folder in which a program may write. Tests pass it as the program's last argument.
+// scratchOf returns the folder that a program may write to. Tests pass it as the program's last argument.
 func scratchOf(args []string) string {
 	if last := args[len(args)-1]; filepath.IsAbs(last) && len(args) > 2 {
 		return last
@@ -218,18 +217,18 @@ func scratchOf(args []string) string {
 	return ""
 }
 
-// mostTries is the maximum number of times that a program runs on the host, and mostTime is how long each run may take.
-// The test fails only if all runs differ from the one in virtual time.
+// mostTries is how many times a program is run on the host at most, and mostTime is how long each run may take. The
+// test fails only if all runs differ from the one in virtual time.
 const (
 	mostTries = 10
 	mostTime  = 20 * time.Second
 )
 
-// onTheHost runs a program directly on the host, without a machine, and returns what it prints. want is what the
-// program prints in virtual time. The output contains no times, and the programs' waits are far longer than their other
-// steps. Nevertheless, a busy host can delay a program for even longer, so that, for example, a timeout ends before the
-// event that should end the wait. No program can prevent this. Therefore, a program that hangs or prints something else
-// is run again. If a system call really behaves differently, the difference appears in every run.
+// onTheHost runs a program directly on the host, without a machine, and returns what it prints. want is what it prints
+// in virtual time. The output does not contain any times, and the programs wait far longer than any of their other
+// steps take. Nevertheless, a busy host can delay a program for even longer. For example, a timeout may then end before
+// the event that should end the wait. No program can prevent this. Therefore, a program that hangs or prints something
+// else is run again. If a system call really behaves differently, the difference shows up in every run.
 func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	t.Helper()
 	for range mostTries {
@@ -241,14 +240,14 @@ func onTheHost(t *testing.T, want string, args ...string) (printed string) {
 	return printed
 }
 
-// runOnce runs a program on the host. When the time limit expires, it kills the program and all processes that the
-// program has started.
+// runOnce runs a program on the host. When the time limit expires, it kills the program along with all processes that
+// the program has started.
 func runOnce(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), mostTime)
 	defer cancel()
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
-	// On a busy host, the signals that Go uses to preempt its own threads would cut sleeps short.
+	// On a busy host, the signals with which Go preempts its own threads would cut sleeps short.
 	c.Env = append(environment[:2:2], "GODEBUG=asyncpreemptoff=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

@@ -28,13 +28,13 @@ type call struct {
 	do   func(t *thread) outcome
 }
 
-// block describes what a blocked thread waits for.
+// block describes what a blocked thread is waiting for.
 type block struct {
 	timed bool
 	wall  bool  // at is a time on the wall clock
 	at    int64 // if wall is not set: how far the process's clock will have advanced
-	// futex identifies the futex on which the thread waits, if bits is not 0. Threads that wait on the same futex are
-	// woken in the order in which they began to wait.
+	// futex identifies the futex on which the thread is waiting, if bits is not 0. Threads waiting on the same futex
+	// are woken in the order in which they began to wait.
 	futex futexKey
 	bits  uint32
 	order uint64
@@ -81,8 +81,8 @@ func (m *Machine) run(t *thread) {
 	}
 }
 
-// stop waits until a running thread stops or ends. If the whole process ends, the kernel reports the end of the first
-// thread only after the tracer has collected the exit statuses of all other threads.
+// stop waits until a running thread stops or ends. If the whole process ends, the kernel does not report that the first
+// thread has ended until the tracer has collected the exit statuses of all other threads.
 func (t *thread) stop() (unix.WaitStatus, error) {
 	for {
 		var st unix.WaitStatus
@@ -100,7 +100,7 @@ func (t *thread) stop() (unix.WaitStatus, error) {
 }
 
 // resume lets a stopped thread continue. First, it writes the current readings of the process's clocks to the memory
-// page from which the process reads them. It returns false if the process has ended.
+// page where the process reads them. It returns false if the process has ended.
 func (p *Process) resume(t *thread) bool {
 	m := p.m
 	left := min(m.until, m.deadline())
@@ -212,7 +212,7 @@ func (p *Process) finished(t *thread, st unix.WaitStatus) {
 	p.ends(how)
 }
 
-// executed handles a program that has replaced another program in the same process (exec).
+// executed handles a process that has replaced its program with another one (exec).
 func (m *Machine) executed(t *thread) {
 	p := t.p
 	if len(p.threads) > 1 {
@@ -286,7 +286,7 @@ func (t *thread) passThrough(change func(r *unix.PtraceRegs)) int64 {
 	return result
 }
 
-// unblock ends the wait of a thread.
+// unblock ends a thread's wait.
 func (t *thread) unblock() {
 	if t.blocked == nil {
 		return
@@ -305,7 +305,7 @@ func (t *thread) goesOn() {
 	t.p.m.runnable = append(t.p.m.runnable, t)
 }
 
-// recheck unblocks the threads that wait for files that are now ready.
+// recheck unblocks the threads that are waiting for files that are now ready.
 func (f *family) recheck() {
 	f.dirty = false
 	for _, p := range f.members {
@@ -317,13 +317,13 @@ func (f *family) recheck() {
 	}
 }
 
-// dup returns a duplicate of a file descriptor of the process. ok is false if the process has no such descriptor.
+// dup duplicates one of the process's file descriptors. ok is false if the process has no such descriptor.
 func (p *Process) dup(fd uint64) (own int, ok bool) {
 	own, err := unix.PidfdGetfd(p.handle, int(int32(fd)), 0)
 	return own, err == nil
 }
 
-// remove removes an ended thread from its process.
+// remove removes a thread that has ended from its process.
 func (p *Process) remove(t *thread) {
 	p.sent = slices.DeleteFunc(p.sent, func(s sent) bool { return s.to == t })
 	p.threads = slices.DeleteFunc(p.threads, func(o *thread) bool { return o == t })

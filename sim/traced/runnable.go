@@ -34,7 +34,7 @@ func runnable(path, dir string) error {
 	return readable(whole)
 }
 
-// readable returns an error if an executable file contains no code for the architecture of this machine.
+// readable returns an error if an executable file does not contain code for this machine's architecture.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

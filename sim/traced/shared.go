@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedFolder is the folder of the files that processes map to share memory (sem_open, shm_open). Each family has its
+// sharedFolder is the folder for the files that processes map to share memory (sem_open, shm_open). Each family has its
 // own files there, which exist only in memory. So runs do not share files, and no files are left behind.
 const sharedFolder = "/dev/shm/"
 
-// sharedFiles maps the paths of a family's files in sharedFolder to file descriptors of this process.
+// sharedFiles maps the paths of a family's files in sharedFolder to this process's file descriptors.
 type sharedFiles map[string]int
 
 // close removes all files.
@@ -32,7 +32,7 @@ func (f sharedFiles) remove(path string) {
 }
 
 // changesShared executes a system call that opens or changes files in sharedFolder. paths contains the absolute paths
-// among the call's arguments. ok is false if the call concerns other files.
+// among the call's arguments. ok is false if the call is about other files.
 func (t *thread) changesShared(name string, paths []string, flags uint64) (o outcome, ok bool) {
 	of := func(path string) bool {
 		return strings.HasPrefix(path, sharedFolder) && !strings.Contains(path[len(sharedFolder):], "/")
@@ -137,7 +137,7 @@ func (p *Process) futexAt(at uint64, private bool) futexKey {
 	return futexKey{at: at}
 }
 
-// mapping is a part of the address space of a process.
+// mapping is part of a process's address space.
 type mapping struct {
 	from, to uint64
 	shared   bool // writes are visible to other processes that map the same file or memory
@@ -146,7 +146,7 @@ type mapping struct {
 	file     string // device and inode of the mapped file
 }
 
-// mappings lists the mappings of a process.
+// mappings lists a process's mappings.
 func (p *Process) mappings() (list []mapping) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.pid))
 	for line := range strings.Lines(string(text)) {
@@ -161,8 +161,8 @@ func (p *Process) mappings() (list []mapping) {
 	return list
 }
 
-// sharesMemory reports whether the process has writable memory that it would share with a copy of itself. The page that
-// holds the process's clocks does not count.
+// sharesMemory reports whether the process has writable memory that it would share with a copy of itself, not counting
+// the page that holds the process's clocks.
 func (p *Process) sharesMemory() bool {
 	return slices.ContainsFunc(p.mappings(), func(m mapping) bool { return m.shared && m.writable && m.from != pageAt })
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalFile is a signalfd of a process: a file descriptor from which the process reads signals that it blocks.
+// signalFile is a process's signalfd: a file descriptor from which the process reads signals that it blocks.
 type signalFile struct {
 	special
 	waits  signalSet
@@ -92,7 +92,8 @@ func (t *thread) marksFiles() {
 // sizeOfSignal is the size of a signalfd_siginfo in bytes.
 const sizeOfSignal = 128
 
-// read handles a read of a signalfd, or makes the thread wait. fd is a duplicate of the descriptor, which read closes.
+// read handles a read from a signalfd, or makes the thread wait. fd is a duplicate of the descriptor, which read
+// closes.
 func (x *signalFile) read(t *thread, fd int) outcome {
 	flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	unix.Close(fd)

@@ -18,7 +18,7 @@ type signalSet uint64
 
 func (s signalSet) has(sig unix.Signal) bool { return sig > 0 && s>>(sig-1)&1 == 1 }
 
-// dispositions describes how a thread handles each signal.
+// dispositions says how a thread handles signals: which ones are blocked, ignored, caught and pending.
 type dispositions struct{ blocked, ignored, caught, pending signalSet }
 
 // signals returns how a thread of the process handles signals.
@@ -47,7 +47,7 @@ type sender struct {
 	overrun int32       // number of times the timer has expired again since it sent the signal
 }
 
-// sent is a signal that was sent to a process or to one of its threads, and that has not been delivered yet.
+// sent is a signal that has been sent to a process, or to one of its threads, but has not been delivered yet.
 type sent struct {
 	sig  unix.Signal
 	to   *thread // nil: the process
@@ -76,7 +76,7 @@ func (s sender) encode(info []byte, sig unix.Signal) {
 	le.PutUint64(info[24:], s.value)
 }
 
-// harmless lists the signals that have no effect on a process without a handler for them. stopping lists the signals
+// harmless lists the signals that have no effect on a process that has no handler for them. stopping lists the signals
 // that stop such a process.
 var (
 	harmless = []unix.Signal{unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT}
@@ -88,9 +88,9 @@ func (d *dispositions) drops(sig unix.Signal) bool {
 	return !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig))
 }
 
-// gets makes a process receive a signal. If a thread that does not block the signal is waiting, gets ends the wait of
-// the first such thread, so that the signal can be delivered. origin is the thread that has sent the signal, or nil.
-// gets returns false if the signal has no effect.
+// gets sends a signal to a process. If a thread that does not block the signal is waiting, gets ends the wait of the
+// first such thread, so that the signal can be delivered. origin is the thread that sent the signal, or nil. gets
+// returns false if the signal has no effect.
 func (p *Process) gets(sig unix.Signal, origin *thread, from sender) bool {
 	d := p.signals(p.pid)
 	switch {
@@ -113,8 +113,8 @@ func (p *Process) gets(sig unix.Signal, origin *thread, from sender) bool {
 	return true
 }
 
-// killedOrStopped reports whether a signal kills or stops the process, whatever its threads do. A signal that would
-// stop the process ends the run. origin is the thread that has sent the signal, or nil if a timer has sent it.
+// killedOrStopped reports whether a signal kills or stops the process, regardless of its threads. A signal that would
+// stop the process ends the run. origin is the thread that sent the signal, or nil if a timer sent it.
 func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, origin *thread) bool {
 	switch {
 	case sig == unix.SIGKILL:
@@ -134,7 +134,7 @@ func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, origin *thre
 	return true
 }
 
-// gets makes a single thread receive a signal. (Process has a method of the same name for signals to a process.)
+// gets sends a signal to a single thread. It is otherwise like Process's method of the same name.
 func (t *thread) gets(sig unix.Signal, origin *thread, from sender) bool {
 	p := t.p
 	d := p.signals(t.tid)
@@ -166,8 +166,8 @@ func (t *thread) admits(sig unix.Signal) bool {
 	return !t.p.signals(t.tid).blocked.has(sig)
 }
 
-// interrupted ends the system call in which a thread waits, because a signal has arrived that the thread does not
-// block.
+// interrupted ends the system call in which a thread is waiting, because a signal that the thread does not block has
+// arrived.
 func (t *thread) interrupted() {
 	b := t.blocked
 	switch {
@@ -182,14 +182,14 @@ func (t *thread) interrupted() {
 	t.goesOn()
 }
 
-// restartable lists the system calls that the kernel restarts after a signal if the signal's handler was installed with
+// restartable lists the system calls that the kernel restarts after a signal if its handler was installed with
 // SA_RESTART. Calls with a timeout are not restarted.
 var restartable = []uint64{unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_WRITE,
 	unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_CONNECT, unix.SYS_WAIT4, unix.SYS_WAITID,
 	unix.SYS_FUTEX}
 
-// restarts lets the kernel decide whether to restart a system call that a signal has interrupted, because only the
-// kernel knows the signal's handler. The signal is about to be delivered.
+// restarts is called before a signal that has interrupted a system call is delivered. It lets the kernel decide whether
+// to restart the call, because only the kernel knows the signal's handler.
 func (t *thread) restarts() {
 	if !t.broken {
 		return
@@ -204,11 +204,11 @@ func (t *thread) restarts() {
 	}
 }
 
-// firstQueued is the lowest signal that the kernel queues, so that several instances of it can be pending. If a lower
-// signal is already pending, another instance is dropped unless a timer sends it.
+// firstQueued is the lowest signal that the kernel queues, so that several instances of it can be pending. A lower
+// signal that is already pending is not sent again, except by a timer.
 const firstQueued = 32
 
-// remembers stores the sender of a signal until the signal is delivered.
+// remembers stores a signal's sender until the signal is delivered.
 func (p *Process) remembers(s sent) {
 	same := func(o sent) bool { return o.sig == s.sig && o.to == s.to }
 	if s.sig < firstQueued && s.from.timer == nil && slices.ContainsFunc(p.sent, same) {
@@ -224,8 +224,8 @@ func (p *Process) remembers(s sent) {
 	p.sent = append(p.sent, s)
 }
 
-// receives is called when a signal is delivered to a thread. It returns the sender of the signal. ok is false if the
-// sender is not known.
+// receives is called when a signal is delivered to a thread. It returns the signal's sender. ok is false if the sender
+// is not known.
 func (t *thread) receives(sig unix.Signal) (from sender, ok bool) {
 	p := t.p
 	if sig == unix.SIGALRM {
@@ -257,7 +257,7 @@ func (t *thread) receives(sig unix.Signal) (from sender, ok bool) {
 	return from, true
 }
 
-// kill implements the system call kill. It can send signals only to processes of the same family.
+// kill implements the kill system call. It can send signals only to processes in the same family.
 func (t *thread) kill() outcome {
 	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
 	var to []*Process
@@ -285,7 +285,7 @@ func (t *thread) kill() outcome {
 	return answered
 }
 
-// tkill implements the system call tkill, which sends a signal to a single thread of the process.
+// tkill implements the tkill system call, which sends a signal to a single thread of the process.
 func (t *thread) tkill() outcome {
 	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
 	if t.name == "tgkill" {
@@ -307,8 +307,8 @@ func (t *thread) tkill() outcome {
 	return t.errs(unix.ESRCH)
 }
 
-// cameFrom corrects the sender of a signal that is about to be delivered to a thread. To the kernel, the machine has
-// sent the signal. cameFrom replaces the machine's process ID with that of the actual sender, as the process sees it.
+// cameFrom corrects the sender of a signal that is about to be delivered to a thread. The kernel names the machine as
+// the sender. cameFrom replaces the machine's process ID with that of the actual sender, as the process sees it.
 func (t *thread) cameFrom(sig unix.Signal) {
 	if from, known := t.receives(sig); known {
 		var info [sizeOfInfo]byte

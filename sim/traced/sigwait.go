@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sigtimedwait waits for one of the signals in a set, as the C function sigwait does.
+// sigtimedwait waits for one of the signals in a set, like the C function sigwait.
 func (t *thread) sigtimedwait() outcome {
 	r := t.regs
 	var set [8]byte
@@ -39,7 +39,7 @@ func (t *thread) sigtimedwait() outcome {
 	return t.waitsFor(b)
 }
 
-// takes handles the return of a system call that has received a signal. info is the address of the siginfo_t that the
+// takes handles the return from a system call that has received a signal. info is the address of the siginfo_t that the
 // call has written, or 0 if there is none.
 func (t *thread) takes(sig unix.Signal, info uint64) {
 	if from, known := t.receives(sig); known && info != 0 {
@@ -50,7 +50,7 @@ func (t *thread) takes(sig unix.Signal, info uint64) {
 	t.marksFiles()
 }
 
-// sigsuspend waits until a signal arrives that is not in the given set. Then it lets the kernel execute the system
+// sigsuspend waits until a signal arrives that is not in the given set. It then lets the kernel execute the system
 // call.
 func (t *thread) sigsuspend() outcome {
 	var set [8]byte

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// special is a timerfd or a signalfd of a process. The machine itself handles reads of it. It is actually an AF_UNIX
-// socket that is connected to the machine, as TCP sockets are. When there is something to read, the machine writes a
-// byte to it, so that the kernel handles poll and epoll correctly. After a read, the machine removes the bytes that it
-// has written.
+// special is a process's timerfd or signalfd. The machine itself handles reads of it. It is actually an AF_UNIX socket
+// that is connected to the machine, as TCP sockets are. When there is something to read, the machine writes a byte to
+// it, so that the kernel handles poll and epoll correctly. After a read, the machine removes the bytes that it has
+// written.
 type special struct {
 	inode uint64
 	end   int // file descriptor of the machine's end of the socket
 }
 
-// makes creates a timerfd or a signalfd and makes the system call return its descriptor. If this fails, s.end is -1.
+// makes creates a timerfd or signalfd and makes the system call return its descriptor. If this fails, s.end is -1.
 func (t *thread) makes(flags uint64) (s special, o outcome) {
 	s.end = -1
 	fd := t.passThrough(func(r *unix.PtraceRegs) {
@@ -50,7 +50,7 @@ func (s *special) rings() {
 	unix.Write(s.end, []byte{0}) // ignore errors: if the buffer is full, the file is readable already
 }
 
-// drain removes the bytes that the machine has written to a timerfd or a signalfd.
+// drain removes the bytes that the machine has written to a timerfd or signalfd.
 func drain(own int) {
 	b := make([]byte, 4096)
 	for {
@@ -60,7 +60,7 @@ func drain(own int) {
 	}
 }
 
-// buffer returns the address and the size of the buffer that a system call reads into. ok is false if the call can read
+// buffer returns the address and size of the buffer that a system call reads into. ok is false if the call can read
 // only from sockets.
 func (t *thread) buffer() (to, size uint64, ok bool) {
 	to, size = t.regs.Rsi, t.regs.Rdx
@@ -79,7 +79,7 @@ func (p *Process) lookAtSpecial() {
 	p.signalFiles = slices.DeleteFunc(p.signalFiles, func(x *signalFile) bool { return x.closed() })
 }
 
-// closed reports whether the process has closed its end. If it has, closed also closes the machine's end.
+// closed reports whether the process has closed its end. If so, closed also closes the machine's end.
 func (s *special) closed() bool {
 	gone := pollNow([]unix.PollFd{{Fd: int32(s.end), Events: unix.POLLRDHUP}}) > 0
 	if gone {

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// When a process is forked, the kernel copies only one thread. So a new copy of a checkpoint executes system calls that
-// create the other threads. At a checkpoint, each thread has stopped on entry to a system call. The copy of the thread
-// makes this call again.
+// When a process forks, the kernel copies only the calling thread. A new copy of a checkpoint must therefore create the
+// other threads with system calls. At a checkpoint, every thread is stopped on entry to a system call. The thread's
+// copy makes this call again.
 
-// saved is a thread of a process at its checkpoint.
+// saved is the state of a thread at its process's checkpoint.
 type saved struct {
 	thread *thread
 	state  []byte // floating-point and vector registers
@@ -26,7 +26,7 @@ type saved struct {
 	stack  []byte // the stack for signals (a stack_t); nil: none
 }
 
-// Requests of ptrace, and the number of the register set that contains the floating-point and vector registers.
+// ptrace requests, and the number of the register set with the floating-point and vector registers.
 const (
 	getMask, setMask = 0x420a, 0x420b
 	vectors          = 0x202
@@ -76,8 +76,8 @@ func (t *thread) signalStack() ([]byte, error) {
 	return stack, nil
 }
 
-// asks makes a stopped thread execute an extra system call, and returns the result of this call. The thread must have
-// stopped on entry to another system call, and makes that call afterward.
+// asks makes a stopped thread execute an extra system call, and returns the call's result. The thread must have stopped
+// on entry to another system call, which it makes afterward.
 func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	entry := t.regs
 	r := entry
@@ -98,7 +98,7 @@ func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	return int64(r.Rax), errors.Join(err, t.entersAgain(repeating(entry)))
 }
 
-// allowsCopying makes sure that forks of the process include all of its memory. Programs such as V8 exclude parts of
+// allowsCopying makes sure that the process's forks include all of its memory. Programs such as V8 exclude parts of
 // their memory from forks, because they fork only to execute another program.
 func (p *Process) allowsCopying() error {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps")
@@ -130,7 +130,7 @@ func repeating(entry unix.PtraceRegs) *unix.PtraceRegs {
 }
 
 // copyThread adds a thread with the saved state s to a copied process. pid is the process's first thread, which must be
-// stopped, and must not be in a system call.
+// stopped outside any system call.
 func copyThread(pid int, s *saved) (tid int, err error) {
 	if tid, err = newThread(pid); err != nil {
 		return 0, err

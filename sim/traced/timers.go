@@ -7,8 +7,8 @@ import (
 )
 
 // As in the kernel, a periodic timer is not restarted until the process has been told that the timer expired. For a
-// timerfd, this is when the process reads the descriptor. For a timer that was created with timer_create, it is when
-// the timer's signal is delivered.
+// timerfd, this is when the process reads the descriptor. For a timer created with timer_create, it is when the timer's
+// signal is delivered.
 
 // countdown is what both kinds of timers have in common.
 type countdown struct {
@@ -21,7 +21,7 @@ type countdown struct {
 	expired  bool  // the timer has expired, and the process has not learned of it yet
 }
 
-// timer is a timerfd of a process.
+// timer is one of a process's timerfds.
 type timer struct {
 	countdown
 	special
@@ -110,7 +110,7 @@ func (t *thread) timerfdGettime() outcome {
 	return t.gives(0)
 }
 
-// timerSpec reads an itimerspec from the memory of a process.
+// timerSpec reads an itimerspec from a process's memory.
 func (t *thread) timerSpec(at uint64) (value, interval int64, err unix.Errno) {
 	if !peek(t.tid, at, make([]byte, 32)) {
 		return 0, 0, unix.EFAULT
@@ -143,8 +143,8 @@ func (x *timer) setting() []byte {
 	return append(seconds(x.interval, 1), seconds(left, 1)...)
 }
 
-// reading returns the current time on the scale of x.at. It is the time on the wall clock or, if x.wall is false, how
-// far the process's clock has advanced.
+// reading returns the current time on the same scale as x.at. It is the wall clock time or, if x.wall is false, how far
+// the process's clock has advanced.
 func (x *countdown) reading() int64 {
 	if x.wall {
 		return x.p.clock.realtime(x.p.m.now)
@@ -183,7 +183,7 @@ func (x *timer) rings() {
 	x.p.recheck()
 }
 
-// jumped handles a jump of the wall clock.
+// jumped handles a wall clock jump.
 func (x *timer) jumped() {
 	if x.cancels {
 		x.canceled = true

@@ -15,12 +15,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// unlike lists the system calls whose results differ from those on the host. For each of them, the machine behaves like
-// a system that lacks or forbids it.
+// unlike lists the system calls with results that differ from those on the host. For each of them, the machine behaves
+// like a system that lacks or forbids it.
 var unlike = []string{"bind", "listen", "io_uring_setup", "pidfd_open", "pidfd_send_signal", "rseq"}
 
 // TestAProgramSeesWhatItSeesOnTheKernel checks that each program prints the same in virtual time as on the host.
-// Together, the programs must make all modeled system calls.
+// Between them, the programs must make all modeled system calls.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	type program struct {
 		name    string
@@ -58,8 +58,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	}
 }
 
-// madeCalls returns a set that is initially empty. Until the end of the test, the name of each modeled system call that
-// a program makes is added to the set.
+// madeCalls returns a set to which, until the end of the test, the name of each modeled system call that a program
+// makes is added.
 func madeCalls(t *testing.T) map[string]bool {
 	own, made := maps.Clone(calls), map[string]bool{}
 	for nr, c := range own {
@@ -100,8 +100,8 @@ func TestEqualSeedsGiveEqualCalls(t *testing.T) {
 	}
 }
 
-// TestACopyHasThreadsAndFiles runs a program that already has threads and open files when it creates the socket that it
-// will connect first. The program must be copied at that point, and must not be started again, even if it has an
+// TestACopyHasThreadsAndFiles runs a program that already has threads and open files when it creates the first socket
+// that it will connect. The program must be copied at that point, and must not be started again, even if it has an
 // earlier socket that it never connects, or if another thread creates a socket at the same time. Each copy must have
 // everything that the original had, including memory that the program has excluded from forks.
 func TestACopyHasThreadsAndFiles(t *testing.T) {
@@ -126,8 +126,8 @@ func TestACopyHasThreadsAndFiles(t *testing.T) {
 	}
 }
 
-// TestAFamilyIsCopied checks that a program that was started by a script is copied together with the script, and that
-// both copies continue.
+// TestAFamilyIsCopied checks that a program started by a script is copied together with the script, and that both
+// copies continue.
 func TestAFamilyIsCopied(t *testing.T) {
 	s := newStage(t, 0)
 	code := strings.Join(python(t, "testdata/waits.py", echoing), " ") + "; echo $? over"
@@ -159,7 +159,7 @@ func firstDifference(a, b []Call) []Call {
 	return nil
 }
 
-// TestASeedDecides checks that the random numbers of a program depend on the seed, and that other values, such as its
+// TestASeedDecides checks that a program's random numbers depend on the seed, and that other values, such as its
 // process ID, do not.
 func TestASeedDecides(t *testing.T) {
 	s := newStage(t, 0)
@@ -257,9 +257,9 @@ for step in range(2):
 }
 
 // TestFaultsOfAProcess checks the effects of faults. A jump moves only the wall clock. A drift changes the rate of both
-// clocks. During a pause, time passes but the process does nothing. A process that was killed no longer exists.
+// clocks. During a pause, time passes but the process does nothing. A killed process no longer exists.
 func TestFaultsOfAProcess(t *testing.T) {
-	// The program prints both clocks when it starts, and then every second, as measured by its own clock.
+	// The program prints both clocks when it starts, and then every second by its own clock.
 	lines := func(list ...string) string { return strings.Join(list, "\n") + "\n" }
 	for name, c := range map[string]struct {
 		fault func(p *Process)
@@ -341,7 +341,7 @@ child and os.wait()`
 }
 
 // TestAWaitForATimeOfDayEndsWhenTheClockShowsIt checks that a wait until a given wall-clock time ends earlier if the
-// clock jumps ahead, and later if it runs slow. A wait for a duration must not change.
+// clock jumps ahead, and later if it runs slow. A jump must not change a wait for a duration.
 func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	for what, want := range map[string][3]time.Duration{
 		"until": {10 * time.Second, 5 * time.Second, 19 * time.Second},
@@ -385,7 +385,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if _, err := os.Stat("/tmp/written-by-a-program"); err == nil {
 		t.Error("it has written a file")
 	}
-	// A JVM looks for files of other JVMs. What it does next must not depend on which JVMs run on the host.
+	// A JVM looks for other JVMs' files. What it does next must not depend on which JVMs are running on the host.
 	const other = "/tmp/hsperfdata_test-of-fencepost"
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -397,7 +397,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// stoppedByATimer is a program that creates a timer whose signal stops the program.
+// stoppedByATimer is a program that creates a timer whose signal stops it.
 const stoppedByATimer = `import ctypes, time
 call, timer = ctypes.CDLL(None).syscall, ctypes.c_int()
 call(222, 1, (ctypes.c_int * 16)(0, 0, 19), ctypes.byref(timer))

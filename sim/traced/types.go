@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Options are the settings of a machine.
+// Options are a machine's settings.
 type Options struct {
 	Seed    uint64
 	Network Network
@@ -17,8 +17,8 @@ type Options struct {
 	Record func(Call)
 }
 
-// Network handles the connections of processes. Its methods are called while the process is stopped, and may call
-// methods of its connections.
+// Network handles the processes' connections. Its methods are called while the process is stopped, and may call methods
+// of its connections.
 type Network interface {
 	// Dialed reports a connection attempt. The attempt ends when Open or Refuse is called on the connection, possibly
 	// by Dialed itself.
@@ -27,7 +27,7 @@ type Network interface {
 	Wrote(c *Conn, b []byte)
 	// Closed reports that the process has closed its end, or has ended.
 	Closed(c *Conn)
-	// Exited reports that the first process of a family has ended, unless [Process.Kill] has killed it.
+	// Exited reports that the first process in a family has ended, unless [Process.Kill] killed it.
 	Exited(p *Process)
 }
 
@@ -38,7 +38,7 @@ type Command struct {
 	Args []string // arguments, including the name of the program
 	Env  []string
 	Dir  string
-	// Scratch is the folder in which the process may write. If it is empty, the process cannot write to any file.
+	// Scratch is the folder that the process may write to. If it is empty, the process cannot write to any file.
 	Scratch string
 }
 
@@ -58,7 +58,7 @@ func (c Call) String() string {
 		c.Args[2], c.Args[3], c.Result)
 }
 
-// ProgramError reports that a program did something that is not possible in virtual time.
+// ProgramError reports that a program did something that cannot be done in virtual time.
 type ProgramError struct {
 	Process string
 	Thread  int
@@ -77,7 +77,7 @@ func (e *ProgramError) Does() string {
 	return fmt.Sprintf("calls %s in thread %d, %s", e.Call, e.Thread, e.Problem)
 }
 
-// StartError is the error for a process that could not be started.
+// StartError reports that a process could not be started.
 type StartError struct {
 	Process string
 	Err     error

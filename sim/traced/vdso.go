@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process reads its clocks without a system call. To make this possible, the functions of its vDSO are overwritten
-// with jumps to code in a page that the machine adds to the process. This code reads another page, which the machine
-// shares with all processes. The shared page contains
+// A process reads its clocks without a system call. To make this possible, its vDSO functions are overwritten with
+// jumps to code in a page that the machine adds to the process. This code reads another page, which the machine shares
+// with all processes. The shared page contains
 //
 //	0   the wall clock of the running process, in ns
 //	8   its monotonic clock
@@ -32,7 +32,7 @@ const (
 	mayAdvance
 )
 
-// tick is the virtual time, in ns, that each reading of a clock and each modeled system call takes.
+// tick is how much virtual time each clock reading and each modeled system call takes, in ns.
 const tick = 1000
 
 // readClock is the code that stands in for clock_gettime:
@@ -66,7 +66,7 @@ const tick = 1000
 const readClock = "83ff0b775ab8f30800000fa3f8735049b8000000000060000049816810e80300007e34498100e803000049814008e803" +
 	"0000b9210800000fa3f9498b40087303498b0031d2b900ca9a3b48f7f14889064889560831c0c349814010e8030000b8e40000000f05c3"
 
-// standIns returns the replacement code for each function of the vDSO.
+// standIns returns the replacement code for each vDSO function.
 func standIns() map[string][]byte {
 	clock, err := hex.DecodeString(readClock)
 	if err != nil {
@@ -85,8 +85,8 @@ func standIns() map[string][]byte {
 	}
 }
 
-// mapPages maps the shared page and the page with the code into a stopped process. It closes the file descriptor that
-// this requires.
+// mapPages maps the shared page and the code page into a stopped process. It closes the file descriptor needed for
+// this.
 func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	path := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", unix.Getpid(), m.pageFD)
 	if !poke(p.pid, sp, path) {
@@ -111,7 +111,7 @@ func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	return err
 }
 
-// patchVDSO overwrites the functions of the vDSO at the address base.
+// patchVDSO overwrites the functions of the vDSO at address base.
 func (p *Process) patchVDSO(base uint64) error {
 	functions, err := functionsOf(p.pid, base)
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *Process) patchVDSO(base uint64) error {
 	return nil
 }
 
-// functionsOf finds the functions of a vDSO in the memory of a process.
+// functionsOf finds a vDSO's functions in a process's memory.
 func functionsOf(pid int, base uint64) (map[string]uint64, error) {
 	image := make([]byte, 2*pageSize)
 	if !peek(pid, base, image) && !peek(pid, base, image[:pageSize]) {

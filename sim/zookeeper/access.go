@@ -18,7 +18,7 @@ type permission struct {
 // everybody is the access list that gives all clients all permissions.
 var everybody = []permission{{jute.All, "world", "anyone"}}
 
-// entries returns the access list for a reply.
+// entries returns the access list to put in a reply.
 func (n *znode) entries() []permission {
 	if n.acl == nil {
 		return everybody
@@ -51,7 +51,7 @@ func (n *znode) visibleACL(identities []string) []permission {
 	return list
 }
 
-// grants returns the access list that a client has requested, without duplicates. Entries of the scheme auth are
+// grants returns the access list that a client has requested, without duplicates. Entries with the scheme auth are
 // replaced with the client's own identities (PrepRequestProcessor.fixupACL). Of ZooKeeper's schemes, only world, auth
 // and digest are supported.
 func grants(asked []permission, identities []string) ([]permission, Code) {

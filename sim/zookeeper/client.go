@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Codes that are returned only by the client library, never by a server.
+// Codes that only the client library returns, never a server.
 const (
 	// ConnectionLoss means that the connection broke or that there was no connection. A pending request may or may not
 	// have been executed.
@@ -20,7 +20,7 @@ const (
 // ClientState is what a client knows about its session.
 type ClientState uint8
 
-// The states of a client. Their names are those in Curator and Kazoo.
+// The states of a client, named as in Curator and Kazoo.
 const (
 	Connecting ClientState = iota // not connected yet, for the first time
 	Connected
@@ -43,21 +43,21 @@ func (s ClientState) String() string {
 type ClientConfig struct {
 	Members []sim.ProcessID // at least one; the client tries them in this order, again and again
 	First   int             // index of the first member to try
-	// Timeout is the session timeout that the client requests. If the client has sent no request for a third of the
-	// timeout, it sends a ping. The client is suspended if nothing arrives for two thirds of the timeout, or if the
+	// Timeout is the session timeout that the client requests. The client sends a ping when it has not sent a request
+	// for a third of the timeout. It is suspended if nothing arrives for two thirds of the timeout, or if the
 	// connection breaks.
 	Timeout time.Duration
-	// CallTimeout is the maximum time that each request may take. If it is 0, a request ends only when it is answered
-	// or the connection breaks.
+	// CallTimeout is the maximum time for each request. If it is 0, a request does not end until it is answered or the
+	// connection breaks.
 	CallTimeout time.Duration
-	// Backoff is how long the client waits before it tries the next member. If both bounds are 0, it waits 0 to 1 s,
-	// like ZooKeeper's client.
+	// Backoff is how long the client waits before trying the next member. If both bounds are 0, it waits 0 to 1 s, like
+	// ZooKeeper's client.
 	Backoff sim.Delay
 	// CountsTimeout makes the client measure, by its own clock, how long it has been suspended. When this time reaches
-	// the session timeout, the client gives up its session, as Curator does. Otherwise, as with Kazoo, only a server
-	// can tell the client that its session has expired.
+	// the session timeout, the client gives up its session, as Curator does. If it is not set, only a server can tell
+	// the client that its session has expired, as with Kazoo.
 	CountsTimeout bool
-	// Listener, if set, is called with each new state, by the task that has caused or noticed the change. It must not
+	// Listener, if set, is called with each new state, by the task that caused or noticed the change. It must not
 	// block.
 	Listener func(env sim.Env, s ClientState)
 	// Prolonged, if set, is called when the answer to a ping has moved the session's deadline. It must not block.
@@ -80,7 +80,7 @@ type Client struct {
 	sent   time.Duration
 	heard  time.Duration
 	xid    int32 // number of the last request
-	// handled is the number of events of this connection that have been delivered to their watches.
+	// handled is the number of events on this connection that have reached their watches.
 	handled int
 	tried   int           // number of members tried so far
 	since   time.Duration // when the connection was lost
@@ -88,22 +88,22 @@ type Client struct {
 	watchers []watcher
 }
 
-// Session is one session of a client.
+// Session is one of a client's sessions.
 type Session struct {
 	ID       SessionID
 	Timeout  time.Duration // session timeout as negotiated with the server
 	password string
 	lost     sim.Signal
-	// deadline is the time at which the session expires, on the monotonic clock. It is one timeout after the time at
-	// which the client sent the last request that was answered.
+	// deadline is when the session expires, on the monotonic clock. It is one timeout after the client sent the last
+	// request that was answered.
 	deadline time.Duration
 }
 
 // Lost returns a signal that is raised when the client learns that the session has ended.
 func (s *Session) Lost() *sim.Signal { return &s.lost }
 
-// Deadline returns the time at which the client expects the session to expire if the client sends nothing more. It is
-// one timeout after the time at which the client sent the last request that was answered.
+// Deadline returns the time at which the client expects the session to expire if it does not send anything more. It is
+// one timeout after the client sent the last request that was answered.
 func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
@@ -124,8 +124,8 @@ func OpenClient(env sim.Env, c ClientConfig) *Client {
 // State returns the current state as far as the client knows it.
 func (c *Client) State() ClientState { return c.state }
 
-// Session returns the current session, or nil if there is none. The session may have expired without the client's
-// knowledge.
+// Session returns the current session, or nil if there is none. The session may have expired without the client
+// knowing.
 func (c *Client) Session() *Session { return c.session }
 
 // Suspended returns a signal that is raised when the current connection breaks. If the client is not connected, the
@@ -149,7 +149,7 @@ func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	return c.state == Connected
 }
 
-// enter changes the state and notifies everyone who waits for a change.
+// enter changes the state and notifies everyone waiting for a change.
 func (c *Client) enter(env sim.Env, s ClientState) {
 	c.state = s
 	changed := c.changed
@@ -172,8 +172,8 @@ func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	c.enter(env, Suspended)
 }
 
-// lose gives up the session and all its watches. It also forgets the highest zxid seen so far. Curator and Kazoo forget
-// it, too: Curator creates a new ZooKeeper handle at this point, and Kazoo resets the value.
+// lose gives up the session and all its watches. It also forgets the highest zxid seen so far. So do Curator, which
+// creates a new ZooKeeper handle at this point, and Kazoo, which resets the value.
 func (c *Client) lose(env sim.Env) {
 	s := c.session
 	c.session, c.zxid = nil, 0
@@ -198,7 +198,7 @@ func (c *Client) timeout() time.Duration {
 
 // ask sends a request with the given fields and waits for the reply. If there is no reply, the error is ConnectionLoss
 // or OperationTimeout, and the request may or may not have been executed. If the reply contains an error, ask returns
-// it in the field Code of the Answer.
+// it in the Answer's Code field.
 func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
 	error) {
 	if c.state != Connected {
@@ -233,7 +233,7 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute
 	return a, a.Code.err()
 }
 
-// head returns the first fields of a request: its number and operation.
+// head returns a request's first fields: its number and operation.
 func (c *Client) head(op jute.Op) jute.Record {
 	switch op {
 	case jute.Ping:
@@ -245,7 +245,7 @@ func (c *Client) head(op jute.Op) jute.Record {
 	return jute.Head(c.xid, op)
 }
 
-// settle waits until all events that arrived before a reply have been delivered to their watches.
+// settle waits until all events that arrived before a reply have reached their watches.
 func (c *Client) settle(env sim.Env, epoch uint64, a *Answer) {
 	for c.epoch == epoch && c.handled < a.Pushed {
 		env.Sleep(0)

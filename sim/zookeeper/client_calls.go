@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Each method below takes the attempt to which the call belongs. Servers record this attempt; it may be empty. In
-// addition to the errors listed for it, each method may return SessionExpired, or ConnectionLoss or OperationTimeout if
-// the outcome is unknown. If the client is not connected, the method returns ConnectionLoss at once. When a method
-// returns, all watch events that the server sent before its reply have been delivered.
+// Each method below takes the attempt that the call belongs to. Servers record it; it may be empty. In addition to the
+// errors listed for it, each method may return SessionExpired, or ConnectionLoss or OperationTimeout if the outcome is
+// unknown. If the client is not connected, the method returns ConnectionLoss immediately. When a method returns, all
+// watch events that the server sent before its reply have been delivered.
 
 // Create adds a znode, which must not be a container. It returns the znode's path, which includes the number if the
 // znode is sequential. Errors: NodeExists, NoNode (if there is no parent), NoChildrenForEphemerals, BadArguments.
@@ -32,7 +32,7 @@ func (c *Client) Delete(env sim.Env, attempt history.Attempt, path string, versi
 	return err
 }
 
-// SetData replaces the data of a znode. Errors: NoNode, BadVersion.
+// SetData replaces a znode's data. Errors: NoNode, BadVersion.
 func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string, version int64) (Stat,
 	error) {
 	fields := jute.Record(nil).Text(path).Text(data).Int(int32(version))
@@ -49,7 +49,7 @@ func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	return err
 }
 
-// Exists returns the stat of a znode. Errors: NoNode. If w is not nil, Exists sets a watch, even if the znode does not
+// Exists returns a znode's stat. Errors: NoNode. If w is not nil, Exists sets a watch, even if the znode does not
 // exist. The watch fires when the znode is created or deleted or gets new data.
 func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (Stat, error) {
 	a, err := c.look(env, attempt, "exists", jute.Exists, path, w)
@@ -104,7 +104,7 @@ func (c *Client) look(env sim.Env, attempt history.Attempt, phase string, op jut
 	return a, err
 }
 
-// do sends a request that sets no watch.
+// do sends a request that does not set a watch.
 func (c *Client) do(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
 	error) {
 	epoch := c.epoch
@@ -115,6 +115,6 @@ func (c *Client) do(env sim.Env, attempt history.Attempt, phase string, op jute.
 	return a, err
 }
 
-// createFlags contains the protocol's flags for each Mode that the client supports.
+// createFlags contains the protocol's flags for each supported Mode.
 var createFlags = [...]int32{Persistent: jute.Persistent, PersistentSequential: jute.PersistentSequential,
 	Ephemeral: jute.Ephemeral, EphemeralSequential: jute.EphemeralSequential}

@@ -39,7 +39,7 @@ func (c *Client) ping(env sim.Env) {
 	}
 }
 
-// connect tries the next member once. It reports whether the client is connected.
+// connect tries the next member once. It reports whether the client is now connected.
 func (c *Client) connect(env sim.Env) bool {
 	if c.tried > 0 && !c.pause(env) {
 		return false
@@ -86,8 +86,7 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait so that it ends no later than the time at which the client, by its own clock, gives up its
-// session.
+// untilLost shortens a wait so that it ends no later than the client, by its own clock, gives up its session.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait
@@ -109,7 +108,7 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, s *Session) {
 	}
 }
 
-// setAgain sets all pending watches on the new member. If the event of a watch has already happened, the watch fires at
+// setAgain sets all pending watches on the new member. If a watch's event has already happened, the watch fires at
 // once.
 func (c *Client) setAgain(env sim.Env) {
 	var lists [watchChild + 1][]string

@@ -12,8 +12,8 @@ type Watch struct {
 	fired sim.Signal
 }
 
-// Fired returns a signal that is raised when the event has arrived. It is also raised when the session ends, with an
-// Event of type None.
+// Fired returns a signal that is raised when the event arrives. It is also raised when the session ends, with an Event
+// of type None.
 func (w *Watch) Fired() *sim.Signal { return &w.fired }
 
 // Event returns the event, or the zero Event if it has not arrived yet.

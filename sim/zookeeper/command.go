@@ -48,7 +48,7 @@ type command struct {
 	// identities lists the identities that the client has proved.
 	identities []string
 	// due is used only by expireSession, and only for records. It is the true time at which the session should have
-	// expired, measured from the client's last message that the leader knows about.
+	// expired, measured from the client's last message that the leader knows of.
 	due history.Time
 }
 
@@ -57,8 +57,8 @@ func (c *command) proposed() raft.Command {
 	return raft.Command{Attempt: c.attempt, Args: c.words(), Value: c}
 }
 
-// words returns words that distinguish this transaction from others, so that its messages get random delays of their
-// own. If the transaction belongs to an attempt, the transaction's kind is enough.
+// words returns words that distinguish this transaction from others, so that its messages get their own random delays.
+// If the transaction belongs to an attempt, the transaction's kind is enough.
 func (c *command) words() []string {
 	if c.attempt != "" {
 		return []string{string(c.kind)}

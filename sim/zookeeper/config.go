@@ -13,15 +13,15 @@ const (
 	DefaultSyncLimit = 5
 )
 
-// Config configures an ensemble. The zero value means ZooKeeper's defaults.
+// Config configures an ensemble. The zero value stands for ZooKeeper's defaults.
 type Config struct {
-	// Tick is the ensemble's unit of time (tickTime); 0 means 2 s. Once per tick, the leader checks for expired
-	// sessions. Twice per tick, it pings the other members, which report the sessions that are alive.
+	// Tick is the ensemble's time unit (tickTime); 0 means 2 s. Once per tick, the leader checks for expired sessions.
+	// Twice per tick, it pings the other members, which report their live sessions.
 	Tick time.Duration
 	// SyncLimit is a number of ticks (syncLimit); 0 means 5. If a member hears nothing from its leader for that long,
 	// it stops serving. If a leader hears nothing from a member for that long, it drops the member.
 	SyncLimit int
-	// MinTimeout and MaxTimeout are the bounds of clients' session timeouts; by default, they are 2 and 20 ticks.
+	// MinTimeout and MaxTimeout limit clients' session timeouts. They default to 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
 	// Log configures the replicated log. Except for Fsync, its times are derived from the fields above.
 	Log raft.Config
@@ -55,7 +55,7 @@ func (c *Config) negotiate(asked time.Duration) time.Duration {
 	return min(max(asked, c.MinTimeout), c.MaxTimeout)
 }
 
-// Ensemble holds the servers of one ZooKeeper service.
+// Ensemble holds one ZooKeeper service's servers.
 type Ensemble struct {
 	cluster *raft.Cluster
 	servers []*server

@@ -9,7 +9,7 @@ import (
 )
 
 // connection is a client's connection to this member. Requests are served one at a time, each after the previous one
-// was answered. So a client's reads see the client's own earlier writes.
+// has been answered. So a client's reads see the client's own earlier writes.
 type connection struct {
 	id      uint64
 	session SessionID       // 0 until the log has confirmed the session
@@ -35,7 +35,7 @@ func (s *server) connection(id uint64) *connection {
 	return nil
 }
 
-// Serve handles a client's request. A member that knows no leader refuses all clients.
+// Serve handles a client's request. A member that does not know a leader refuses all clients.
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if s.unled(m) {
 		s.early = append(s.early, r)
@@ -60,7 +60,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	s.serve(m, c)
 }
 
-// serve handles the requests that are queued on a connection.
+// serve handles the requests queued on a connection.
 func (s *server) serve(m *raft.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		s.serveFirst(m, c)
@@ -69,7 +69,7 @@ func (s *server) serve(m *raft.Member, c *connection) {
 
 // isBehind reports whether the client has seen a higher zxid than this member. The member must then refuse the client
 // (ZooKeeperServer.processConnectRequest), and the client has to try another member. If the member is a single server
-// that has lost its data, there is no other member to try. A new leader is never behind, even if it has not applied all
+// that has lost its data, there is no other member to try. A new leader is never behind, even if it hasn't applied all
 // of its log yet.
 func (s *server) isBehind(m *raft.Member, seen Zxid) bool {
 	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
@@ -110,13 +110,13 @@ func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 	}
 }
 
-// hangUp closes a connection. Requests that are waiting on it are told that the connection is closed.
+// hangUp closes a connection. Requests that are waiting on it are told that it is closed.
 func (s *server) hangUp(m *raft.Member, c *connection) {
 	s.drop(c)
 	m.Push(c.id, m.Second(), []byte(ClosedReply))
 }
 
-// drop removes a connection. Requests that wait on it or arrive later are told that the connection is closed.
+// drop removes a connection. Requests that are waiting on it or arrive later are told that it is closed.
 func (s *server) drop(c *connection) {
 	for _, r := range c.queue {
 		r.Reply([]byte(ClosedReply))

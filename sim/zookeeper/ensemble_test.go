@@ -19,7 +19,7 @@ const (
 
 var members = []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
 
-// service is a world with an ensemble of three members.
+// service is a world with a three-member ensemble.
 type service struct {
 	*sim.World
 	t        testing.TB
@@ -31,7 +31,7 @@ type service struct {
 // varied is a range of delays, so that each message takes a different time.
 var varied = sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}
 
-// newService starts a run on a network with varied delays.
+// newService starts a run on a network with varying delays.
 func newService(t testing.TB, seed uint64) *service {
 	s := &service{World: sim.New(0, sim.Options{}), t: t, ensemble: zookeeper.NewEnsemble(zookeeper.Config{}, members)}
 	s.rerun(seed)
@@ -45,7 +45,7 @@ func newCalm(t testing.TB, c zookeeper.Config) *service {
 	return s
 }
 
-// rerun starts another run with the same ensemble and reuses the ensemble's memory.
+// rerun starts another run with the same ensemble, reusing the ensemble's memory.
 func (s *service) rerun(seed uint64) { s.begin(seed, varied, zookeeper.Config{}) }
 
 func (s *service) begin(seed uint64, delay sim.Delay, c zookeeper.Config) {
@@ -64,7 +64,8 @@ func config(member int) zookeeper.ClientConfig {
 	return zookeeper.ClientConfig{Members: members, First: member - 1, Timeout: timeout}
 }
 
-// locker adds a client that acquires the lock "order". The client first connects to the member with its own number.
+// locker adds a client that acquires the lock "order". The client first connects to the member with the client's own
+// number.
 func (s *service) locker(number int, at time.Duration, change func(*worker)) *worker {
 	k := &worker{recipe: recipe{name: "order", kind: "lock"}, client: config(number), cycles: 1, hold: 100 * ms}
 	if change != nil {
@@ -76,7 +77,7 @@ func (s *service) locker(number int, at time.Duration, change func(*worker)) *wo
 	return k
 }
 
-// strike schedules the beginning and the end of a fault. Both are recorded.
+// strike schedules the beginning and end of a fault. Both are recorded.
 func (s *service) strike(kind history.F, line string, at, d time.Duration, on []sim.ProcessID, begin, end func()) {
 	struck := &history.Fault{On: on, Ends: true}
 	if kind == history.Cut {
@@ -139,8 +140,8 @@ func (s *service) run(limit time.Duration) *history.History {
 	return h
 }
 
-// client adds a client that runs main and first connects to the member with the given number. The client's changes of
-// state are logged.
+// client adds a client that runs main and first connects to the member with the given number. The client's state
+// changes are logged.
 func (s *service) client(number int, change func(*zookeeper.ClientConfig), main func(env sim.Env,
 	c *zookeeper.Client)) {
 	id := sim.ProcessID(fmt.Sprintf("client-%d", number))
@@ -157,7 +158,7 @@ func (s *service) client(number int, change func(*zookeeper.ClientConfig), main 
 	})
 }
 
-// say logs a line with the true time, in seconds with one decimal.
+// say logs a line with the true time in seconds, to one decimal place.
 func (s *service) say(format string, args ...any) {
 	s.report = append(s.report, fmt.Sprintf("%.1f ", s.Now().Duration().Seconds())+fmt.Sprintf(format, args...))
 }
@@ -169,7 +170,7 @@ func want[T comparable](t testing.TB, got []T, want ...T) {
 	}
 }
 
-// expect compares the verdict for each law with the wanted verdict. Laws that are not listed must not be violated.
+// expect compares each law's verdict with the one that is wanted. Laws that are not listed must not be violated.
 func expect(t testing.TB, h *history.History, wanted map[checker.Law]string) {
 	t.Helper()
 	v := checker.Check(h)

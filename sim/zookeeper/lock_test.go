@@ -13,7 +13,7 @@ import (
 
 const holds = "holds"
 
-// seeds is the number of seeds that each scenario is run with.
+// seeds is how many seeds each scenario is run with.
 const seeds = 40
 
 // expectAlways runs a scenario with many seeds and expects the same verdict each time. build prepares each run.
@@ -98,9 +98,9 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestMinorityDownHindersNobody checks that clients still get the lock while one member is down. If a client tries this
-// member first, it gives up on the member after a third of the timeout. It then waits for up to a second before it
-// tries the next member. If the silent member is the leader, the other members notice after ten seconds.
+// TestMinorityDownHindersNobody checks that clients still get the lock while one member is down. A client that tries
+// this member first gives up on it after a third of the timeout. It then waits for up to a second before trying the
+// next member. If the silent member is the leader, the other members notice after ten seconds.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){
 		"without power": func(s *service, id sim.ProcessID) { s.losePower(id, 0, 2*time.Minute) },
@@ -159,8 +159,8 @@ func TestFastLeaderExpiresSessionsEarly(t *testing.T) {
 }
 
 // TestPatientMemberMisleadsItsClients cuts a member off from the others. For syncLimit ticks (ten seconds by default),
-// the member keeps answering its client, while the others let the client's session of six seconds expire. If syncLimit
-// is shorter than the session, no client is misled.
+// the member keeps answering its client, while the others let the client's six-second session expire. If syncLimit is
+// shorter than the session, no client is misled.
 func TestPatientMemberMisleadsItsClients(t *testing.T) {
 	const miscounted = "violated by validity miscounted"
 	s := newService(t, 1)

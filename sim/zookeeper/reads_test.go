@@ -103,8 +103,8 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
-// TestMissedEventsArriveKindByKind checks the order of missed events after a reconnection: first those of data watches,
-// then those of watches for a znode's creation, and then those of child watches.
+// TestMissedEventsArriveKindByKind checks the order of missed events after a reconnection: first those for data
+// watches, then those for watches that wait for a znode's creation, and then those for child watches.
 func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -224,8 +224,8 @@ func enter(r jute.ConnectRequest) []string {
 	return []string{zookeeper.ReqEnter, string(r.Record())}
 }
 
-// sessionOf decodes a reply that confirms a session, and returns the request that continues this session. The session
-// ID is 0 if the session has ended or the connection is closed.
+// sessionOf decodes a reply that confirms a session, and returns the request that continues it. The session ID is 0 if
+// the session has ended or the connection is closed.
 func sessionOf(r *sim.Reply) (c jute.ConnectRequest) {
 	record, _, whole, _ := jute.Cut(r.Raw())
 	if !whole {

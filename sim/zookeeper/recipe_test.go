@@ -18,20 +18,20 @@ type recipe struct {
 	wakes *int   // number of times that waiting clients were woken
 }
 
-// hold is a place in the queue for the lock.
+// hold is a place in line for the lock.
 type hold struct {
 	path    string
 	token   history.Token
 	session *zookeeper.Session
 }
 
-// blocks reports whether an earlier node of another client makes this client wait. Read requests do not block each
-// other.
+// blocks reports whether this client has to wait because of an earlier node that belongs to another client. Read
+// requests do not block each other.
 func (r *recipe) blocks(earlier string) bool {
 	return r.kind != "read" || !strings.HasPrefix(earlier, "read-")
 }
 
-// acquire waits until no other client's node blocks this client's node.
+// acquire waits until no other client's node blocks this client's.
 func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attempt) *hold {
 	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold
@@ -52,8 +52,8 @@ func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	}
 }
 
-// enqueue creates the client's node. If the reply to an earlier request was lost, it uses the node that the request
-// created.
+// enqueue creates the client's node. If the reply to an earlier request was lost, it uses the node created by that
+// request.
 func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attempt, mark string) *hold {
 	folder, session := zookeeper.LocksFolder+r.name, c.Session()
 	path, stat, err := c.Create(env, attempt, folder+"/"+mark, "", zookeeper.EphemeralSequential)

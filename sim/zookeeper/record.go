@@ -11,7 +11,7 @@ import (
 )
 
 // LocksFolder is the path under which clients create their lock requests: the children of LocksFolder + NAME are the
-// requests for lock NAME. A lock elsewhere in the tree is named by the path of its requests' parent znode.
+// requests for lock NAME. The name of a lock elsewhere in the tree is the path of its requests' parent znode.
 const LocksFolder = "/locks/"
 
 // LockOf returns the lock that a znode requests. A znode that is persistent and not sequential is a folder and does not
@@ -31,7 +31,7 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 	return LockOf(n.path, n.owner != 0, n.sequential)
 }
 
-// recordCopies records that this server has learned of the creation or the removal of lock requests.
+// recordCopies records that this server has learned that lock requests were created or removed.
 func (s *server) recordCopies(m *raft.Member) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -48,7 +48,7 @@ func (s *server) recordCopies(m *raft.Member) {
 }
 
 // record records the lock requests that a transaction has created or removed. Heartbeats are not recorded. Instead,
-// when a session expires, its last deadline is recorded first. This deadline is measured from the client's last message
+// when a session expires, its last deadline is recorded first. This deadline is measured from the last client message
 // that the leader knows about.
 func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
@@ -77,7 +77,7 @@ func (s *server) record(m *raft.Member, c *command, r *result) {
 	}
 }
 
-// Lost records that all lock requests are gone. It records them in the order in which they were created.
+// Lost records that all lock requests are gone, in the order in which they were created.
 func (s *server) Lost(m *raft.Member, why history.Why) {
 	s.losses++
 	nodes := slices.SortedFunc(maps.Values(s.nodes), func(a, b *znode) int {

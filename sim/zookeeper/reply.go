@@ -24,8 +24,8 @@ func creates(op jute.Op) bool {
 	return op == jute.Create || op == jute.Create2 || op == jute.CreateContainer || op == jute.CreateTTL
 }
 
-// moved reports whether the body of a reply says that the session has moved to another connection. ZooKeeper never
-// sends such a reply: it closes the connection instead.
+// moved reports whether a reply's body says that the session has moved to another connection. ZooKeeper never sends
+// such a reply: it closes the connection instead.
 func (c *connection) moved(body []byte) bool {
 	return c.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved
 }
@@ -88,10 +88,10 @@ func noSession(old bool) jute.Record {
 	return jute.ConnectReply(0, 0, noPassword, old)
 }
 
-// noPassword is sent in place of a password if there is no session.
+// noPassword is sent instead of a password if there is no session.
 var noPassword = string(make([]byte, jute.PasswordLength))
 
-// password returns the password of a session (ZooKeeperServer.generatePasswd, which uses java.util.Random).
+// password returns a session's password (ZooKeeperServer.generatePasswd, which uses java.util.Random).
 func password(session int64) string {
 	const multiplier, addend, mask = 0x5DEECE66D, 0xB, 1<<48 - 1
 	seed := (uint64(session) ^ 0xB3415C00 ^ multiplier) & mask

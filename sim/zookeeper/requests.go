@@ -10,10 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// The first argument of a request is the name of its operation, such as create2. The second argument is a frame of
-// ZooKeeper's protocol without its length. This holds for the modeled client and for libraries that connect through
-// package front. Replies and pushes are frames, or ClosedReply. A four-letter command has no second argument, and its
-// reply is text.
+// A request's first argument is the name of its operation, such as create2. The second is a frame in ZooKeeper's
+// protocol without its length. This holds for the modeled client and for libraries that connect through package front.
+// Replies and pushes are frames, or ClosedReply. A four-letter command has no second argument, and its reply is text.
 const (
 	ReqEnter = "connect"  // the first frame of a connection, which requests a session
 	ReqTorn  = "no-frame" // stands for a frame with an invalid length; it has no second argument
@@ -47,8 +46,8 @@ func handlerOf(op jute.Op) handler {
 	return nil
 }
 
-// Simulates reports whether members treat an operation as ZooKeeper does. This includes unknown operation numbers,
-// which both ZooKeeper and the members refuse.
+// Simulates reports whether members treat an operation the way ZooKeeper does. That includes unknown operation numbers,
+// which both refuse.
 func Simulates(op jute.Op) bool { return handlerOf(op) != nil || op.String() == jute.Unknown }
 
 // serveFirst serves the first request in a connection's queue.
@@ -88,7 +87,7 @@ func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	cmd := command{kind: createSession, attempt: r.Attempt, conn: c.id, client: r.Client,
 		timeout: s.config.negotiate(msOf(q.Timeout))}
 	if q.Session != 0 {
-		// an earlier connection of the session is closed even if the password is wrong
+		// the session's earlier connection is closed even if the password is wrong
 		for _, x := range slices.Clone(s.conns) {
 			if x.session == SessionID(q.Session) {
 				s.hangUp(m, x)
@@ -147,19 +146,19 @@ func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	}
 }
 
-// mayRead reports whether the client of a connection may read a znode with the given access list.
+// mayRead reports whether a connection's client may read a znode with the given access list.
 func (s *server) mayRead(conn uint64, acl []permission) bool {
 	c := s.connection(conn)
 	return c == nil || permits(acl, jute.Read, c.identities)
 }
 
 // look reads one znode from this member's own state, which may be older than the leader's. It sets a watch if the
-// request asks for one and the operation allows a watch on this result.
+// request asks for one and the operation allows it for this result.
 func (s *server) look(_ *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, s.found(c, c.op, f))
 }
 
-// found executes a read and returns the body of the reply.
+// found executes a read and returns the reply's body.
 func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	path := f.Path()
 	watch := op != jute.GetACL && f.Flag()
@@ -204,7 +203,7 @@ func (s *server) found(c *connection, op jute.Op, f *jute.Fields) jute.Record {
 	return appendStat(b, n.stat())
 }
 
-// setWatches restores the watches of a client that has reconnected, one kind after another.
+// setWatches restores the watches of a client that has reconnected, one kind at a time.
 func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 	seen := Zxid(f.Long())
 	lists := [][]string{f.Texts(), f.Texts(), f.Texts()}
@@ -229,7 +228,7 @@ func (s *server) setWatches(m *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, body(0))
 }
 
-// setWatch restores a watch of a client that has reconnected. If the event happened while the client was disconnected,
+// setWatch restores a watch for a client that has reconnected. If the event happened while the client was disconnected,
 // setWatch sends it at once (DataTree.setWatches).
 func (s *server) setWatch(m *raft.Member, c *connection, kind watchKind, path string, seen Zxid) {
 	n := s.node(path)
@@ -251,7 +250,7 @@ func (s *server) setWatch(m *raft.Member, c *connection, kind watchKind, path st
 	}
 }
 
-// addWatch adds a watch that remains after it has fired.
+// addWatch adds a watch that stays in place after it has fired.
 func (s *server) addWatch(_ *raft.Member, c *connection, f *jute.Fields) {
 	path, mode := f.Path(), f.Int()
 	if f.Torn || mode != jute.PersistentWatch && mode != jute.RecursiveWatch {
@@ -262,8 +261,8 @@ func (s *server) addWatch(_ *raft.Member, c *connection, f *jute.Fields) {
 	s.answer(c, body(0).Int(0))
 }
 
-// findWatches implements CheckWatches and RemoveWatches. CheckWatches looks for watches of any client on a path.
-// RemoveWatches removes the watches of the requesting client.
+// findWatches implements CheckWatches and RemoveWatches. CheckWatches looks for any client's watches on a path.
+// RemoveWatches removes those of the requesting client.
 func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 	path, kind := f.Path(), f.Int()
 	tables, found := s.watches.kinds(kind), false
@@ -286,7 +285,7 @@ func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 	}
 }
 
-// write proposes the transaction in a request. A request that is cut short also uses up a zxid.
+// write proposes a request's transaction. Even a truncated request uses up a zxid.
 func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	cmd, _ := readWrite(c.op, f)
 	if f.Torn {
@@ -301,7 +300,7 @@ func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	s.propose(m, c, &cmd)
 }
 
-// readWrite decodes the transaction in a request. ok is false if the operation is not a transaction.
+// readWrite decodes a request's transaction. ok is false if the operation is not a transaction.
 func readWrite(op jute.Op, f *jute.Fields) (c command, ok bool) {
 	switch op {
 	case jute.CloseSession:
@@ -314,8 +313,8 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, ok bool) {
 }
 
 // readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, readMulti sets
-// f.Torn. For a create in a multi, the flags determine the mode. If the flags request a TTL but the operation is not
-// createTTL, the multi fails at that part, as if it were cut short (MultiOperationRecord).
+// f.Torn. For a create in a multi, the flags determine the mode. If they request a TTL but the operation is not
+// createTTL, the multi fails at that part, as if it had been truncated there (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {
@@ -373,7 +372,7 @@ func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 	return c, flags, true
 }
 
-// modeOf returns the mode of the znode that a create request adds. Whether the znode is a container depends only on op.
+// modeOf returns the mode of the znode that a create request adds. Only op determines whether the znode is a container.
 func modeOf(op jute.Op, flags int32) Mode {
 	sequential := flags == jute.PersistentSequential || flags == jute.EphemeralSequential
 	switch {
@@ -393,7 +392,7 @@ func modeOf(op jute.Op, flags int32) Mode {
 }
 
 // answerWord replies to a four-letter command and closes the connection. As in ZooKeeper's default configuration, only
-// srvr is allowed. In its reply, all latencies and packet counts are 0.
+// srvr is allowed. All latencies and packet counts in its reply are 0.
 func (s *server) answerWord(m *raft.Member, r *sim.Incoming) {
 	word, text := r.Args[0], ""
 	switch {

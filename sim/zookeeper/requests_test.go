@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPasswordsAreZooKeepers compares session passwords with those that OpenJDK 17 computes: new java.util.Random(id ^
+// TestPasswordsAreZooKeepers compares session passwords with those computed by OpenJDK 17: new java.util.Random(id ^
 // 0xB3415C00).nextBytes.
 func TestPasswordsAreZooKeepers(t *testing.T) {
 	for id, want := range map[int64]string{
@@ -17,7 +17,7 @@ func TestPasswordsAreZooKeepers(t *testing.T) {
 	}
 }
 
-// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: if a part fails, everything that earlier parts have done is undone,
+// TestAMultiIsCarriedOutAsAWholeOrNotAtAll checks that if a part fails, all effects of earlier parts are undone,
 // including the numbers of sequential znodes and the deletion of other sessions' ephemeral znodes.
 func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 	e := newEnsemble(t)
@@ -50,7 +50,8 @@ func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 		"NodeDeleted /q/other, NodeChildrenChanged /q, NodeCreated /q/old/child, NodeChildrenChanged /q/old")
 }
 
-// TestContainersGoWhenTheyHaveHadChildren: a container is removed when it has no children, but only if it has had some.
+// TestContainersGoWhenTheyHaveHadChildren checks that a container without children is removed, but only if it has had
+// some.
 func TestContainersGoWhenTheyHaveHadChildren(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/c", ContainerMode)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// server is the ZooKeeper server of one member. It holds the replicated state, the connections of clients and, if the
-// member is the leader, the deadlines of the sessions.
+// server is one member's ZooKeeper server. It holds the replicated state, the clients' connections and, if the member
+// is the leader, the session deadlines.
 type server struct {
 	config Config
 	state
@@ -18,13 +18,13 @@ type server struct {
 	out     []byte        // the reply being written
 
 	// early holds requests that arrive at the very start of a run, before this member knows the leader. They wait until
-	// the member knows the leader or, if no leader appears for SyncLimit ticks, until the member has campaigned. They
-	// are not refused, because the ensemble is assumed to have been running before the start of the run. Later in a
-	// run, a member without a leader refuses its clients.
+	// it does or, if no leader appears for SyncLimit ticks, until the member has campaigned. They are not refused,
+	// because the ensemble is assumed to have been running before the start of the run. Later in a run, a member
+	// without a leader refuses its clients.
 	early []*sim.Incoming
 
-	// leader and term identify the leader under which the connections were opened. When its term ends, the connections
-	// are closed.
+	// leader and term identify the leader under which the connections were opened. The connections are closed when its
+	// term ends.
 	leader sim.ProcessID
 	term   uint64
 
@@ -39,10 +39,10 @@ type server struct {
 
 var _ raft.Machine = (*server)(nil)
 
-// wakeRelay is the tag of the timer for reports. The tags of all other timers are values of the field leadership.
+// wakeRelay is the tag of the report timer. All other timers' tags are values of the field leadership.
 const wakeRelay uint64 = 0
 
-// Reset gives a starting member an empty state without connections.
+// Reset gives a starting member an empty state and no connections.
 func (s *server) Reset(*raft.Member) {
 	s.state.reset()
 	s.watches.reset()
@@ -85,7 +85,7 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	return s.outcome(c, &r)
 }
 
-// follow updates the connections and deadlines after a transaction on a session.
+// follow updates the connections and deadlines after a session transaction.
 func (s *server) follow(m *raft.Member, c *command, r *result) {
 	if r.session == nil {
 		return
@@ -119,7 +119,7 @@ func (s *server) outcome(c *command, r *result) []byte {
 }
 
 // LeaderChanged closes all connections, because a server restarts its service when it loses its leader or becomes
-// leader again. It then serves the requests in s.early, which were waiting for the leader.
+// leader again. It then serves the requests in s.early, which have been waiting for the leader.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != s.leader || m.Term() != s.term {
 		s.startAfresh(m)
@@ -131,7 +131,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	}
 }
 
-// startAfresh closes all connections. If this member is the new leader, it also restarts the timeout of each session.
+// startAfresh closes all connections. If this member is the new leader, it also restarts each session's timeout.
 func (s *server) startAfresh(m *raft.Member) {
 	s.leader, s.term = m.Leader(), m.Term()
 	for len(s.conns) > 0 {
@@ -151,8 +151,8 @@ func (s *server) startAfresh(m *raft.Member) {
 	}
 }
 
-// unled reports whether the run began with a leader that this member has not learned of yet. It returns false if the
-// member has campaigned or restarted since then.
+// unled reports whether the run began with a leader that this member has not heard of yet. It returns false if the
+// member has campaigned or restarted since.
 func (s *server) unled(m *raft.Member) bool {
 	return m.Unled() && m.Life() == 1 && !m.Config().ColdStart
 }
@@ -228,7 +228,7 @@ func (s *server) ReceiveFromPeer(m *raft.Member, _ sim.ProcessID, body any) {
 	}
 }
 
-// Fault handles sim.ExpireSession: if this member is the leader, it proposes that a client's sessions expire. Fault
+// Fault handles sim.ExpireSession: if this member is the leader, it proposes to expire a client's sessions. Fault
 // ignores all other faults.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !m.Leading() {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// linger returns the code of a client that sleeps for d and then logs whether it still has its first session.
+// linger returns the code for a client that sleeps for d and then logs whether it still has its first session.
 func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
 	return func(env sim.Env, c *zookeeper.Client) {
 		first := c.Session()
@@ -67,11 +67,11 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
-// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader or a follower. The isolated member and the others
-// last hear from each other at 1 s. After syncLimit ticks, a follower gives up on its leader. At the same time, the
-// leader loses its followers. It resigns at the next tick. Its client then has a pending ping, and waits two seconds
-// for the reply. By then, with the default syncLimit, a session of 6 s has expired unless the isolated member is the
-// leader.
+// TestMemberWithoutItsLeaderClosesItsConnections checks when an isolated leader or follower disconnects its client. The
+// isolated member and the others last hear from each other at 1 s. After syncLimit ticks, a follower gives up on its
+// leader. At the same time, the leader loses its followers. It resigns at the next tick. Its client then has a pending
+// ping, and waits two seconds for the reply. By then, with the default syncLimit, a session of 6 s has expired unless
+// the isolated member is the leader.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int
@@ -92,9 +92,9 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	}
 }
 
-// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before it has received any message. Its client
-// keeps trying to connect. Within a second after syncLimit ticks, the member must refuse the client, as it does when it
-// loses its leader later in a run.
+// TestMemberThatIsCutOffFromTheStartRefusesItsClients checks that a member that is cut off before it has received any
+// message refuses its client within a second after syncLimit ticks, as it does when it loses its leader later in a run.
+// The client keeps trying to connect.
 func TestMemberThatIsCutOffFromTheStartRefusesItsClients(t *testing.T) {
 	for syncLimit, refused := range map[int]string{1: "2.", 5: "10."} {
 		s := newCalm(t, zookeeper.Config{SyncLimit: syncLimit})

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// state is the replicated state of an ensemble: the tree and the sessions. It depends only on the commands that were
-// applied.
+// state is an ensemble's replicated state: the tree and the sessions. It depends only on the commands applied.
 type state struct {
 	tree
 	zxid     Zxid
@@ -22,7 +21,7 @@ type session struct {
 	id      SessionID
 	timeout time.Duration
 	client  sim.ProcessID // the client that requested the session
-	// conn is the session's current connection. Late requests on earlier connections are refused.
+	// conn is the session's current connection. Late requests on earlier connections are rejected.
 	conn       uint64
 	ephemerals []*znode // in the order in which they were created
 }
@@ -55,7 +54,7 @@ func (s *state) place(id SessionID) (int, bool) {
 	return slices.BinarySearchFunc(s.sessions, id, func(s *session, id SessionID) int { return cmp.Compare(s.id, id) })
 }
 
-// apply executes a transaction in the given epoch. A transaction that fails also uses up a zxid.
+// apply executes a transaction in the given epoch. A failed transaction also uses up a zxid.
 func (s *state) apply(epoch uint64, c *command) result {
 	clear(s.changes)
 	s.changes = s.changes[:0]
@@ -111,7 +110,7 @@ func (s *state) write(of *session, c *command) result {
 	return r
 }
 
-// executeAll executes the parts of a multi. If a part fails, executeAll stops and undoes all parts.
+// executeAll executes the parts of a multi. If one fails, executeAll stops and undoes them all.
 func (s *state) executeAll(of *session, c *command) (r result) {
 	s.undo, s.undoing = s.undo[:0], true
 	defer func() { s.undoing = false }()

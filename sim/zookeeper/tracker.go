@@ -8,7 +8,7 @@ import (
 )
 
 // tracker holds the leader's deadlines for all sessions. Deadlines are rounded up to the next tick and checked once per
-// tick (ExpiryQueue), on the monotonic clock. The tracker is not replicated: a new leader gives each session its full
+// tick (ExpiryQueue), by the monotonic clock. The tracker is not replicated: a new leader gives each session its full
 // timeout again.
 type tracker struct {
 	tick     time.Duration
@@ -34,7 +34,7 @@ func (t *tracker) begin(tick, now time.Duration) {
 // nextTick returns the first tick after the given time.
 func (t *tracker) nextTick(at time.Duration) time.Duration { return (at/t.tick + 1) * t.tick }
 
-// touch records activity in a session and moves its deadline. If the session is new, touch adds it.
+// touch records activity in a session and postpones its deadline. If the session is new, touch adds it.
 func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	expires := t.nextTick(now + s.timeout)
 	for i := range t.sessions {

@@ -10,7 +10,7 @@ import (
 // EventType is the type of a watch event.
 type EventType string
 
-// The types of watch events, with ZooKeeper's names.
+// The watch event types, with ZooKeeper's names.
 const (
 	NodeCreated         EventType = "NodeCreated"
 	NodeDeleted         EventType = "NodeDeleted"
@@ -20,14 +20,14 @@ const (
 	None EventType = "None"
 )
 
-// Event is a watch event: its type and the path.
+// Event is a watch event: its type and path.
 type Event struct {
 	Type EventType
 	Path string
 }
 
-// tree holds the znodes. It does not depend on sessions or time. The caller passes the zxid of each change. The changes
-// of the current transaction are recorded in the field changes.
+// tree holds the znodes. It does not depend on sessions or time: the caller passes the zxid of each change. The current
+// transaction's changes are recorded in the changes field.
 type tree struct {
 	nodes   map[string]*znode
 	changes []change // changes by the current transaction, in the order in which watches fire
@@ -49,7 +49,7 @@ type undo struct {
 	was  znode
 }
 
-// Znodes that exist in every ensemble.
+// The znodes that every ensemble has.
 const (
 	rootNode   = "/"
 	systemNode = "/zookeeper"
@@ -82,7 +82,7 @@ func (t *tree) note(kind EventType, path string, n *znode, acl []permission) {
 	t.changes = append(t.changes, change{Event{kind, path}, n, acl})
 }
 
-// keep saves the state of a znode before it changes.
+// keep saves a znode's state before it changes.
 func (t *tree) keep(path string) {
 	if !t.undoing {
 		return
@@ -95,7 +95,7 @@ func (t *tree) keep(path string) {
 	t.undo = append(t.undo, u)
 }
 
-// rollBack undoes all changes that were made since undoing was set to true.
+// rollBack undoes all changes made since undoing was set to true.
 func (t *tree) rollBack() {
 	for _, u := range slices.Backward(t.undo) {
 		if u.node == nil {
@@ -163,10 +163,10 @@ func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	return n, ""
 }
 
-// AnyVersion, if given as the version in a request, makes the request unconditional.
+// AnyVersion, if given as a request's version, makes the request unconditional.
 const AnyVersion int64 = -1
 
-// versioned returns BadVersion if a request requires a version that differs from the current version.
+// versioned returns BadVersion if a request requires a version other than the current one.
 func versioned(version, is int64) Code {
 	if version != AnyVersion && version != is {
 		return BadVersion
@@ -175,7 +175,7 @@ func versioned(version, is int64) Code {
 }
 
 // find returns the znode that a request names. It returns an error if the znode does not exist, or if the client does
-// not have the permission perm.
+// not have permission perm.
 func (t *tree) find(c *command, perm int32) (*znode, Code) {
 	if !validPath(c.path) {
 		return nil, BadArguments
@@ -215,7 +215,7 @@ func (t *tree) delete(at Zxid, c *command) Code {
 	return ""
 }
 
-// remove removes a znode that has no children.
+// remove removes a znode without children.
 func (t *tree) remove(at Zxid, n *znode) {
 	parentPath, name, _ := split(n.path)
 	t.keep(n.path)

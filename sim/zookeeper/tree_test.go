@@ -29,7 +29,7 @@ func newEnsemble(t *testing.T) *ensemble {
 	return e
 }
 
-// connOf returns the number of the connection with which newEnsemble opened a session.
+// connOf returns the number of the connection on which newEnsemble opened a session.
 func (e *ensemble) connOf(id SessionID) uint64 {
 	if id == e.a {
 		return 1
@@ -89,7 +89,8 @@ func TestSequentialNamesCountTheCreatesOfTheParent(t *testing.T) {
 	}
 }
 
-// TestANumberMayMakeAName: the path of a sequential znode is checked only after the number was appended to it.
+// TestANumberMayMakeAName checks that a sequential znode's path is not checked until the number has been appended to
+// it.
 func TestANumberMayMakeAName(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
@@ -180,8 +181,8 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 	same(t, "close on the old one", e.apply(1, &command{kind: closeSession, session: e.a, conn: 1}).code, SessionMoved)
 }
 
-// TestMembersMayShareACommand: applying a command must not change the command, because all members apply the same
-// object.
+// TestMembersMayShareACommand checks that a command does not change when it is applied, because all members apply the
+// same object.
 func TestMembersMayShareACommand(t *testing.T) {
 	list := func(session SessionID) []command {
 		return []command{
@@ -214,7 +215,7 @@ func TestMembersMayShareACommand(t *testing.T) {
 	}
 }
 
-// plainTree is a simple model of a tree. It maps each path to the number of children that were ever created there.
+// plainTree is a simple model of a tree. It maps each path to how many children have ever been created there.
 type plainTree map[string]int
 
 func (p plainTree) children(path string) (names []string) {

@@ -15,7 +15,8 @@ const (
 	recursive                   // remains, and covers all descendants too, but not changes of lists of children
 )
 
-// watchKind is the kind of event for which a client waits. The kinds are in the order of the lists in SetWatches.
+// watchKind is the kind of event that a client is waiting for. The kinds are in the same order as the lists in
+// SetWatches.
 type watchKind uint8
 
 const (
@@ -30,13 +31,12 @@ type watching struct {
 	mode watchMode
 }
 
-// watchTable contains the watches of all clients that are connected to a member. It ignores watches of closed
-// connections.
+// watchTable contains the watches of all clients connected to a member. It ignores watches of closed connections.
 type watchTable struct {
 	data, child watches
 }
 
-// watches is one of two tables: the watches set by exists and getData, or those set by getChildren.
+// watches is one of two tables: one for the watches set by exists and getData, the other for those set by getChildren.
 type watches struct {
 	of  map[string][]watching
 	far int // 0 if there has been no recursive watch; not decreased when one is removed
@@ -75,7 +75,7 @@ func (w *watches) add(path string, conn uint64, mode watchMode) {
 	w.of[path] = append(list, watching{conn, mode})
 }
 
-// remove removes a connection's watch on a path. It reports whether there was such a watch.
+// remove removes a connection's watch on a path, and reports whether there was one.
 func (w *watches) remove(path string, conn uint64) bool {
 	list := w.of[path]
 	i := slices.IndexFunc(list, func(x watching) bool { return x.conn == conn })
@@ -90,15 +90,15 @@ func (w *watches) remove(path string, conn uint64) bool {
 	return true
 }
 
-// forget removes all watches of a connection.
+// forget removes all of a connection's watches.
 func (w *watches) forget(conn uint64) {
 	for path := range w.of {
 		w.remove(path, conn)
 	}
 }
 
-// trigger returns the connections that must be notified of an event. It removes the watches that last for only one
-// event.
+// trigger returns the connections that must be notified of an event. It removes the watches that last for one event
+// only.
 func (w *watches) trigger(e Event) (conns []uint64) {
 	if list, found := w.of[e.Path]; found {
 		kept := list[:0]

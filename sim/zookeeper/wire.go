@@ -5,11 +5,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ClosedReply is the reply that a member sends when it closes the connection. If no request is pending, the member
-// sends it as a push.
+// ClosedReply is a member's reply when it closes the connection. If no request is pending, the member sends it as a
+// push.
 const ClosedReply = "-CLOSED\r\n"
 
-// Answer is a decoded reply to any request except the first of a connection.
+// Answer is a decoded reply to any request except a connection's first.
 type Answer struct {
 	Zxid        Zxid // zxid of the member
 	Code        Code // empty if there was no error
@@ -33,8 +33,8 @@ func recordOf(frame []byte) jute.Fields {
 	return jute.Fields{Rest: record, Torn: !whole || !sound || len(rest) > 0}
 }
 
-// readSession decodes the reply to the first request of a connection. If the session has ended, its ID is 0. ok is
-// false if the server has closed the connection.
+// readSession decodes the reply to a connection's first request. If the session has ended, its ID is 0. ok is false if
+// the server has closed the connection.
 func readSession(r *sim.Reply) (s *Session, ok bool) {
 	f := recordOf(r.Raw())
 	f.Int() // skips the protocol version
@@ -42,7 +42,7 @@ func readSession(r *sim.Reply) (s *Session, ok bool) {
 	return s, !f.Torn
 }
 
-// events maps event types to their numbers in the protocol.
+// events maps event types to their protocol numbers.
 var (
 	eventNumbers = map[EventType]int32{NodeCreated: jute.NodeCreated, NodeDeleted: jute.NodeDeleted,
 		NodeDataChanged: jute.NodeDataChanged, NodeChildrenChanged: jute.NodeChildrenChanged}
@@ -55,7 +55,7 @@ func eventFrame(e Event) []byte {
 		Text(e.Path).Framed()
 }
 
-// ReadEvent decodes a watch event that a member has pushed. ok is false if the member has closed the connection.
+// ReadEvent decodes a watch event pushed by a member. ok is false if the member has closed the connection.
 func ReadEvent(frame []byte) (e Event, ok bool) {
 	f := recordOf(frame)
 	f.Int() // skips the xid (jute.XidEvent)

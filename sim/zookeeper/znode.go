@@ -7,26 +7,27 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Zxid numbers the transactions of an ensemble. Its upper 32 bits are the leader's epoch, and its lower 32 bits are a
-// count within the epoch. It increases as long as the ensemble keeps its data, so a znode's Czxid can serve as a
-// fencing token. A single server has no epochs.
+// Zxid numbers an ensemble's transactions. The upper 32 bits are the leader's epoch, and the lower 32 bits are a count
+// within the epoch. It increases as long as the ensemble keeps its data, so a znode's Czxid can serve as a fencing
+// token. A single server has no epochs.
 type Zxid int64
 
 // SessionID identifies a session. It is derived from the zxid of the transaction that created the session. 0 means that
 // there is no session.
 type SessionID int64
 
-// Mode determines the kind of znode to create.
+// Mode determines what kind of znode to create.
 type Mode uint8
 
-// The kinds of znode. An ephemeral znode is removed when the session that created it ends. A sequential znode has a
+// The znode modes. An ephemeral znode is removed when the session that created it ends. A sequential znode has a
 // ten-digit number at the end of its name.
 const (
 	Persistent Mode = iota
 	PersistentSequential
 	Ephemeral
 	EphemeralSequential
-	// ContainerMode is the mode of a znode that the leader deletes some time after the znode's last child was deleted.
+	// ContainerMode is the mode of a znode that the leader deletes some time after the znode's last child has been
+	// deleted.
 	ContainerMode
 	ContainerSequential
 
@@ -59,7 +60,7 @@ type Stat struct {
 	DataLength   int64 // in bytes
 }
 
-// znode is a node of the tree.
+// znode is a node in the tree.
 type znode struct {
 	path                string
 	data                string
@@ -77,9 +78,8 @@ type znode struct {
 	aversion            int64
 }
 
-// stat returns the znode's metadata. Cversion counts how often children were created or deleted. It is computed from
-// the number of creations and the number of current children, because all other created children have been deleted
-// (DataNode.copyStat).
+// stat returns the znode's metadata. Cversion counts how often children have been created or deleted. It is computed
+// from how many were created and how many there are now, because all others have been deleted (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
@@ -87,8 +87,8 @@ func (n *znode) stat() Stat {
 		DataLength: int64(len(n.data))}
 }
 
-// split splits a path into the path of the parent and the znode's name, which may be empty. ok is false if the path has
-// no slash.
+// split splits a path into the parent's path and the znode's name, which may be empty. ok is false if the path has no
+// slash.
 func split(path string) (parent, name string, ok bool) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {
@@ -97,7 +97,7 @@ func split(path string) (parent, name string, ok bool) {
 	return path[:max(i, 1)], path[i+1:], true
 }
 
-// validPath reports whether a path is absolute, has no empty or relative parts, and contains only permitted characters
+// validPath reports whether a path is absolute, has no empty or relative parts, and contains only allowed characters
 // (PathUtils.validatePath).
 func validPath(path string) bool {
 	if path == "/" {
@@ -120,16 +120,16 @@ func validPath(path string) bool {
 	return false
 }
 
-// forbidden reports whether r must not occur in a path. It rejects the characters that Java treats as control
+// forbidden reports whether r is not allowed in a path. It rejects the characters that Java treats as control
 // characters or similar, and all characters above U+FFFF.
 func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }
 
-// SequenceDigits is the number of digits at the end of a sequential znode's name.
+// SequenceDigits is how many digits a sequential znode's name ends with.
 const SequenceDigits = 10
 
-// numbered appends n to path, as ten digits.
+// numbered appends n to path as ten digits.
 func numbered(path string, n int64) string {
 	var room [20]byte
 	digits := strconv.AppendInt(room[:0], n, 10)

@@ -1,10 +1,10 @@
-// Package access contains what a process needs to reach the NATS server of a campaign, and to verify that it has
-// reached the right server.
+// Package access contains what a process needs to reach a campaign's NATS server, and to verify that it has reached the
+// right one.
 //
-// Goals: until the server has shown the certificate in the campaign's folder, a process sends nothing to it and
-// believes nothing that it says. Nothing that is printed contains a password or a token.
+// Goals: until the server has shown the certificate in the campaign's folder, a process does not send it anything or
+// believe anything that it says. No password or token is ever printed.
 //
-// Non-goals: the accounts and the transport of NATS servers that users run themselves.
+// Non-goals: the accounts and transport of NATS servers that users run themselves.
 package access
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Server says how to reach a server and how to authenticate to it. The files and the URL have the same meaning as in
+// Server says how to reach a server and how to authenticate with it. The files and the URL have the same meaning as in
 // NATS.
 type Server struct {
 	// may contain a user and password, or a token; several URLs are separated by commas
@@ -37,18 +37,18 @@ type Server struct {
 	Binaries []string `json:"binaries,omitempty"`
 
 	Creds string `json:"creds,omitempty"` // path of a file; empty: none (also for the fields below)
-	CA    string `json:"ca,omitempty"`    // this and the next two fields: paths of files for TLS
+	CA    string `json:"ca,omitempty"`    // this and the next two fields: paths of TLS files
 	Cert  string `json:"cert,omitempty"`
 	Key   string `json:"key,omitempty"`
 }
 
-// ErrRefused reports that a server rejects the credentials.
+// ErrRefused reports that a server rejected the credentials.
 var ErrRefused = errors.New("rejects the credentials")
 
-// ErrOther reports that the program at the server's address is not the server of the campaign.
+// ErrOther reports that the program at the server's address is not the campaign's server.
 var ErrOther = errors.New("is not the server of this campaign")
 
-// Name is the host name in the certificate of every embedded server, wherever it listens.
+// Name is the host name in every embedded server's certificate, wherever the server listens.
 const Name = "fencepost-campaign"
 
 const (
@@ -56,17 +56,16 @@ const (
 	tryAgain      = 250 * time.Millisecond // the interval between attempts to reconnect
 )
 
-// schemes lists the schemes that the URL of a NATS server may have.
+// schemes lists the schemes that a NATS server's URL may have.
 var schemes = []string{"nats", "tls", "ws", "wss"}
 
-// Check returns an error unless the URL can be parsed. The error quotes no part of the URL, because it may contain a
-// password.
+// Check returns an error unless the URL can be parsed. The error does not quote any part of the URL, because it may
+// contain a password.
 func (a Server) Check() error {
 	_, err := a.urls()
 	return err
 }
 
-// urls returns the parsed URLs.
 func (a Server) urls() (all []*url.URL, err error) {
 	for one := range strings.SplitSeq(a.URL, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
@@ -101,9 +100,9 @@ func (a Server) Shown() string {
 	return strings.Join(shown, ",")
 }
 
-// Connect connects to a server, which must be reachable now. If the connection is lost later, it is restored, no matter
-// how long that takes. notice, if not nil, is called from another goroutine when the server is gone and when it is
-// back.
+// Connect connects to a server, which must currently be reachable. If the connection is lost later, it is restored, no
+// matter how long that takes. notice, if not nil, is called from another goroutine when the server is gone and when it
+// is back.
 func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
@@ -143,7 +142,7 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	return nil, fmt.Errorf("cannot use the NATS server at %s: %w", at, err)
 }
 
-// secrets returns the connection options with which client and server authenticate each other.
+// secrets returns the connection options that let client and server authenticate each other.
 func (a Server) secrets() (options []nats.Option, err error) {
 	if a.Token != "" {
 		options = append(options, nats.Token(a.Token))
@@ -171,7 +170,7 @@ func (a Server) secrets() (options []nats.Option, err error) {
 		nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pinned, ServerName: Name})), nil
 }
 
-// keepsCampaigns reports whether a server supports JetStream. It returns true if the server does not say.
+// keepsCampaigns reports whether a server supports JetStream. If the server does not say, it returns true.
 func keepsCampaigns(nc *nats.Conn) bool {
 	js, err := jetstream.New(nc)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// No part of a password in a URL is printed, in whatever form the URL is written.
+// No part of a password in a URL is printed, no matter how the URL is written.
 func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	t.Parallel()
 	const bird = "kanarienvogel"
@@ -114,9 +114,9 @@ func heard(t *testing.T, at, answer string) (address string, all func() string) 
 	}
 }
 
-// If another program listens on the address of a campaign's server, clients send it no secret and believe nothing that
-// it says. The test tries a NATS server that requires no token, a server that starts without TLS, the server of another
-// campaign, and a listener that says nothing.
+// If another program is listening on the address of a campaign's server, clients do not send it any secrets or believe
+// anything that it says. The test tries a NATS server that does not require a token, a server that starts without TLS,
+// another campaign's server, and a listener that says nothing.
 func TestNobodyIsTakenForTheServer(t *testing.T) {
 	t.Parallel()
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(t.TempDir(), "nats")})
@@ -186,7 +186,7 @@ func TestAServerIsTheSameAgain(t *testing.T) {
 	}
 }
 
-// If a program has occupied the port of a server in the meantime, the restarted server does not take the port away.
+// If a program has occupied a server's port in the meantime, the restarted server does not take the port away.
 func TestATakenPortIsLeftToItsOwner(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")

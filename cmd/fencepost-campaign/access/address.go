@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// loopback reports whether a host is the loopback interface of this machine.
+// loopback reports whether a host is this machine's loopback interface.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -25,9 +25,9 @@ func (a Server) Host() string {
 	return all[0].Host
 }
 
-// At returns the URLs of a server that listens on an address, separated by commas. If the server listens on all
-// addresses of the machine, these are the URLs of all its global unicast addresses, followed by that of the loopback
-// address.
+// At returns the URLs of a server that is listening on an address, separated by commas. If the server is listening on
+// all of the machine's addresses, these are the URLs of all its global unicast addresses, followed by that of the
+// loopback address.
 func At(listener *net.TCPAddr) string {
 	hosts := []string{listener.IP.String()}
 	if listener.IP.IsUnspecified() {

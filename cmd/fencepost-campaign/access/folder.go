@@ -13,12 +13,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// FileName is the name of the file, in the folder of an embedded server, that contains everything a worker needs to
-// join.
+// FileName is the name of the file in an embedded server's folder that contains everything a worker needs to join.
 const FileName = "access.json"
 
 // Folder is a folder that belongs to this user and that nobody else can read or write. Its files are opened relative to
-// the open folder, so nobody can redirect access by replacing the folder at its path.
+// the open folder, so replacing the folder at its path does not redirect access.
 type Folder struct {
 	*os.Root
 	path string
@@ -50,8 +49,8 @@ func Open(path string) (*Folder, error) {
 	return &Folder{root, path}, nil
 }
 
-// guarded returns an error if another user could replace the contents of a folder. This is possible if the folder
-// belongs to another user, or if anyone may write to it or to one of its parents.
+// guarded returns an error if another user could replace a folder's contents. This is possible if the folder belongs to
+// another user, or if anyone may write to it or to one of its parents.
 func guarded(path string) error {
 	path, err := filepath.Abs(path)
 	if err == nil {
@@ -96,7 +95,7 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// mostBytes is the maximum size, in bytes, of a file to be read.
+// mostBytes is the maximum size, in bytes, of a file to read.
 const mostBytes = 1 << 20
 
 // Read reads a file in the folder. The error is fs.ErrNotExist if the file does not exist. Read also fails if other
@@ -160,8 +159,8 @@ func (f *Folder) Write(name string, text []byte) error {
 	return nil
 }
 
-// Server reads the file that says how to reach the server of the folder. The error is fs.ErrNotExist if there is no
-// such file. Any other error says what is wrong with the file.
+// Server reads the file that says how to reach the folder's server. The error is fs.ErrNotExist if there is no such
+// file. Any other error says what is wrong with the file.
 func (f *Folder) Server() (*Server, error) {
 	text, err := f.Read(FileName)
 	if err != nil {
@@ -200,7 +199,7 @@ func (a *Server) local() error {
 	return nil
 }
 
-// Save writes the file that says how to reach the server of the folder.
+// Save writes the file that says how to reach the folder's server.
 func (f *Folder) Save(a *Server) error {
 	text, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
@@ -209,8 +208,8 @@ func (f *Folder) Save(a *Server) error {
 	return f.Write(FileName, append(text, '\n'))
 }
 
-// ReadFile reads a file that says how to reach a server: a copy of an embedded server's file, or one that a user has
-// written.
+// ReadFile reads a file that says how to reach a server: a copy of an embedded server's file, or a file written by a
+// user.
 func ReadFile(path string) (*Server, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -230,7 +229,7 @@ func parse(path string, text []byte) (*Server, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(a); err != nil || d.More() {
 		return nil, fmt.Errorf("cannot parse %s: it must be JSON with url, token and certificate, "+
-			"like the %s in a campaign's folder", path, FileName) // the decoder's error might quote a part of the token
+			"like the %s in a campaign's folder", path, FileName) // the decoder's error might quote part of the token
 	}
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -4,8 +4,8 @@ package access
 
 import "io/fs"
 
-// On some systems, this program can read neither the owner nor the mode of a file. There, only the permissions of the
-// user's own folder protect the files.
+// On some systems, this program cannot read a file's owner or mode. On these, only the permissions of the user's own
+// folder protect the files.
 
 func owned(fs.FileInfo) bool       { return true }
 func ownedByRoot(fs.FileInfo) bool { return true }

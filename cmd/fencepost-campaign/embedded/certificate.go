@@ -16,11 +16,11 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// keyFile contains the private key of the server. Only the owner of the file may read it.
+// keyFile contains the server's private key. Only the owner may read the file.
 const keyFile = "key.pem"
 
-// certificate returns the certificate of the server in a folder, with its key. The argument before contains the
-// existing certificate in PEM. If it is empty, certificate creates a new one, which stays the same from then on.
+// certificate returns the server's certificate and its key. before is the existing certificate in PEM. If before is
+// empty, certificate creates a new one, which is used from then on.
 func certificate(f *access.Folder, before string) (tls.Certificate, string, error) {
 	key, err := f.Read(keyFile)
 	if err == nil && before != "" {

@@ -2,9 +2,9 @@
 // no other NATS server.
 //
 // Goals: what the server has acknowledged survives a kill and a power failure. A server that is restarted in the same
-// folder has the same address and shows the same certificate, so that waiting workers reconnect to it, and to no other
-// server. A full disk is reported, and the server stores messages again when there is room. Nobody can connect without
-// the folder or a copy of its access.json.
+// folder has the same address and shows the same certificate, so waiting workers reconnect to it, and to no other
+// server. A full disk is reported, and once there is room again, the server continues to store messages. Nobody can
+// connect without the folder or a copy of its access.json.
 //
 // Non-goals: clusters and accounts. Users who need them run their own NATS server.
 package embedded
@@ -32,7 +32,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// Loopback is where the server listens by default: a free port of the loopback interface.
+// Loopback is where the server listens by default: on a free port of the loopback interface.
 const Loopback = "127.0.0.1:0"
 
 const (
@@ -40,7 +40,7 @@ const (
 	tryReady    = 100 * time.Millisecond // the interval between checks whether it accepts them
 )
 
-// maxPayload is the maximum size of a message, in bytes. NATS advises against larger messages.
+// maxPayload is the maximum message size in bytes. NATS advises against larger messages.
 const maxPayload = 8 << 20
 
 // Server is a running NATS server.
@@ -71,8 +71,8 @@ type Options struct {
 	Notice func(string)
 }
 
-// lockFile is locked by the process whose server runs in the folder. A process that checks whether a server is running
-// holds a shared lock for a moment.
+// lockFile is locked by the process that is running a server in the folder. A process that checks whether a server is
+// running holds a shared lock for a moment.
 const lockFile = "lock"
 
 const (
@@ -150,7 +150,7 @@ func (s *Server) start() error {
 	return nil
 }
 
-// run starts the NATS server and returns when the server accepts clients. If the server does not start, run returns an
+// run starts the NATS server, and returns once the server accepts clients. If the server does not start, run returns an
 // error that says why.
 func (s *Server) run(ctx context.Context) error {
 	if err := s.distrust(); err != nil {
@@ -187,9 +187,9 @@ func (s *Server) distrust() error {
 	return err
 }
 
-// address returns the address at which the server should listen. This is the requested address, the address that was
-// requested or chosen in an earlier run, or a free port of the loopback interface. If another program occupies a port
-// that the user has requested, address returns an error. If it occupies a port that was chosen automatically, address
+// address returns the address that the server should listen on. This is the requested address, the address that was
+// requested or chosen in an earlier run, or a free port on the loopback interface. If another program is using a port
+// that the user requested, address returns an error. If it is using a port that was chosen automatically, address
 // chooses another free port.
 func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	if asked != "" {
@@ -214,7 +214,7 @@ func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	return at, nil
 }
 
-// resolved parses an address of the form HOST:PORT. An empty host stands for all addresses of this machine.
+// resolved parses an address of the form HOST:PORT. An empty host means all of this machine's addresses.
 func resolved(listen string) (*net.TCPAddr, error) {
 	at, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {
@@ -226,7 +226,7 @@ func resolved(listen string) (*net.TCPAddr, error) {
 	return at, nil
 }
 
-// listening records the address at which the server listens.
+// listening records the address that the server is listening on.
 func (s *Server) listening() {
 	at := s.server.Addr().(*net.TCPAddr)
 	s.at, s.Access.URL = *at, access.At(at)
@@ -236,7 +236,7 @@ func (s *Server) listening() {
 	}
 }
 
-// Know adds checksums to the list of test binaries that workers of this server may execute.
+// Know adds checksums to the list of test binaries that this server's workers may execute.
 func (s *Server) Know(sums ...string) error {
 	for _, sum := range sums {
 		if !slices.Contains(s.Access.Binaries, sum) {
@@ -246,7 +246,7 @@ func (s *Server) Know(sums ...string) error {
 	return s.folder.Save(&s.Access)
 }
 
-// Running reports whether a server runs in a folder, and how to reach it. If there has never been a server in the
+// Running reports whether a server is running in a folder, and how to reach it. If there has never been a server in the
 // folder, the error is fs.ErrNotExist. Any other error says what is wrong with the folder.
 func Running(path string) (running bool, a *access.Server, err error) {
 	folder, err := access.Open(path)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// failures is the logger of a NATS server. It records the first few errors, and the latest error about messages that
-// could not be stored.
+// failures is a NATS server's logger. It records the first few errors, and the latest error about messages that could
+// not be stored.
 type failures struct {
 	mu      sync.Mutex
 	first   []error
@@ -30,14 +30,14 @@ func (f *failures) fatal() bool {
 	return f.ended
 }
 
-// stuck returns the error that says why the server does not store messages, or nil if there is none.
+// stuck returns the error that says why the server is not storing messages, or nil if there is none.
 func (f *failures) stuck() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.storing
 }
 
-// Errorf records an error that the server logs.
+// Errorf records an error logged by the server.
 func (f *failures) Errorf(format string, v ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *failures) Errorf(format string, v ...any) {
 }
 
 // storage reports whether an error in the server's log says that a stream no longer stores messages. A client cannot
-// cause such a line, because NATS puts the client's address before the text that the client has sent.
+// cause such a line, because NATS puts the client's address in front of any text that the client sent.
 func storage(text string) bool {
 	return (strings.HasPrefix(text, "Filestore [") || strings.HasPrefix(text, "JetStream stream '")) &&
 		strings.Contains(strings.ToLower(text), " critical write error: ")

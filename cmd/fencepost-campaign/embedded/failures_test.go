@@ -2,7 +2,7 @@ package embedded
 
 import "testing"
 
-// Only an error of NATS's own store counts as a failure to store. The same words sent by a client have no effect.
+// Only an error from NATS's own store counts as a failure to store. The same words from a client have no effect.
 func TestOnlyTheStoreSaysThatNothingIsStored(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Filestore [fencepost_x_parts] Critical write error: write 1.blk: no space left on device":           true,

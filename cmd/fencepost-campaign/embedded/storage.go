@@ -15,18 +15,18 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// When a write of a NATS stream fails, for example because the disk is full, the stream stores nothing more until the
-// server is restarted. It does not answer clients that publish to it; only the server's log says what happened.
-// Therefore the process that runs the server watches that log, reports the failure, and restarts the server when there
-// is room again.
+// When a write to a NATS stream fails, for example because the disk is full, the stream stops storing messages until
+// the server is restarted. It does not answer clients that publish to it; only the server's log says what happened. So
+// the process that runs the server watches that log, reports the failure, and restarts the server when there is room
+// again.
 
 const (
 	lookEvery = time.Second // the interval between checks of the log, or of the free space
 	mostPause = time.Minute // the maximum wait before a server that keeps failing is restarted
 )
 
-// room is the number of bytes that must be free on the server's disk before the server is restarted. It is enough for
-// the largest message.
+// room is how many bytes must be free on the server's disk before the server is restarted. That is enough for the
+// largest message.
 const room = maxPayload
 
 // watch restarts the server whenever it has stopped storing messages. It returns when ctx is done.
@@ -59,8 +59,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// heal restarts the server as soon as the disk has room. Until then it tells users and clients why nothing is stored.
-// It returns when the server has been restarted or ctx is done.
+// heal restarts the server as soon as there is room on the disk. Until then, it tells users and clients why nothing is
+// being stored. It returns when the server has been restarted or ctx is done.
 func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	var telling *nats.Subscription
 	for said := ""; ; {
@@ -91,8 +91,8 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	}
 }
 
-// trouble returns the notice that messages are not stored. It says where they should have been stored, and why that
-// failed.
+// trouble returns the notice that messages are not being stored. It says where they should have been stored, and why
+// that failed.
 func (s *Server) trouble(err error) string {
 	folder := s.options.Folder
 	if full, err := filepath.Abs(folder); err == nil {
@@ -103,7 +103,7 @@ func (s *Server) trouble(err error) string {
 		"it continues by itself when %d MiB are free there", safefile.Reason(err), folder, host, room>>20)
 }
 
-// tell replaces the answer to clients that ask why nothing is stored.
+// tell replaces the answer given to clients that ask why nothing is being stored.
 func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription {
 	if before != nil {
 		before.Unsubscribe()
@@ -115,8 +115,8 @@ func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription
 	return now
 }
 
-// spare checks that room bytes are free on the server's disk. It writes a file of that size and removes it again. If
-// that fails, the error says why.
+// spare checks whether room bytes are free on the server's disk by writing a file of that size and removing it again.
+// If that fails, the error says why.
 func (s *Server) spare() (err error) {
 	const name = "room"
 	defer s.folder.Remove(name)

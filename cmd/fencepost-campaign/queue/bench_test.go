@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// BenchmarkParts measures how many results (one for each range of jobs) a server stores per second for eight workers
-// that do nothing else. The server acknowledges a result only after writing it to its disk.
+// BenchmarkParts measures how many results (one per range of jobs) a server stores per second for eight workers that do
+// nothing else. The server does not acknowledge a result until it has written it to its disk.
 func BenchmarkParts(b *testing.B) {
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(b.TempDir(), "nats")})
 	if err != nil {

@@ -23,8 +23,8 @@ type Campaign struct {
 	Spec
 	ID string // the checksum of the specification
 
-	// Notice, if set, is called while a request waits, with a message that tells the user why, for example because the
-	// server is full. Several goroutines may call it at once.
+	// Notice, if set, is called while a request is waiting, with a message that tells the user why, for example because
+	// the server is full. Several goroutines may call it at once.
 	Notice func(string)
 
 	waiting waiting
@@ -39,7 +39,7 @@ type Campaign struct {
 	workers jetstream.Consumer
 }
 
-// Spec describes what a campaign runs. Every process that takes part reads it from the server.
+// Spec describes what a campaign runs. Every participating process reads it from the server.
 type Spec struct {
 	What json.RawMessage `json:"what"` // what to search; this package does not interpret it
 	// checksum of each file's content, by file name; the contents are stored as objects
@@ -48,7 +48,7 @@ type Spec struct {
 	Patience time.Duration `json:"patience"`
 }
 
-// These are the keys in a campaign's bucket. Those that end in a dot are prefixes.
+// The keys in a campaign's bucket. Those that end in a dot are prefixes.
 const (
 	keySpec        = "campaign" // written last when a campaign is created
 	keyCoordinator = "coordinator"
@@ -65,18 +65,18 @@ const (
 // consumer is the name of the JetStream consumer through which all workers fetch portions (ranges of jobs).
 const consumer = "workers"
 
-// ErrOther reports that a campaign with the same name runs something else.
+// ErrOther reports that a campaign with the same name is running something else.
 var ErrOther = errors.New("already exists and runs something else")
 
 // ErrNone reports that there is no campaign with that name.
 var ErrNone = errors.New("no such campaign")
 
-// answerWithin is how long a command waits for the server's answers.
+// answerWithin is how long a command waits for the server to answer.
 const answerWithin = 10 * time.Second
 
-// Create creates a campaign. If a campaign with the same name already runs the same search, Create opens it. If that
-// campaign runs something else, Create returns ErrOther. If the process dies during Create, the next call completes the
-// creation.
+// Create creates a campaign. If a campaign with the same name is already running the same search, Create opens it. If
+// that campaign is running something else, Create returns ErrOther. If the process dies during Create, the next call
+// finishes the job.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
@@ -170,8 +170,8 @@ func (c *Campaign) createStreams(ctx context.Context, ours map[string]string) (e
 	return err
 }
 
-// stream creates a stream. It returns an error if a stream with the same name but another configuration exists:
-// ErrOther if that stream belongs to a campaign, and otherwise an error that names the stream.
+// stream creates a stream. It returns an error if there is already a stream with the same name but another
+// configuration: ErrOther if that stream belongs to a campaign, and otherwise an error that names the stream.
 func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := c.js.CreateStream(ctx, config)
 	if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
@@ -276,7 +276,7 @@ func List(ctx context.Context, nc *nats.Conn) (names []string, err error) {
 	return names, err
 }
 
-// Remove removes a campaign and everything that it has found.
+// Remove removes a campaign and everything it has found.
 func (c *Campaign) Remove(ctx context.Context) error {
 	gone := func(err error) error {
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {

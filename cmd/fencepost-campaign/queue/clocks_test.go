@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestNoTimeOfAClockIsStored checks that everything that a process stores for other processes contains only durations,
-// and no clock times. The clocks of the processes may therefore differ by hours. The code does not read the time stamps
-// of the server either.
+// TestNoTimeOfAClockIsStored checks that whatever a process stores for other processes contains only durations, and no
+// clock times. The processes' clocks may therefore differ by hours. The code does not read the server's time stamps
+// either.
 func TestNoTimeOfAClockIsStored(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []any{Spec{}, Progress{}, Present{}, sign{}, ending{}, declared{}, campaign.Part{}} {

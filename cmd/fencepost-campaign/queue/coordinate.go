@@ -17,13 +17,13 @@ type sign struct {
 	Beat uint64 `json:"beat"` // different in each heartbeat
 }
 
-// renewal is the interval at which a coordinator writes a heartbeat. If the heartbeat does not change for longer than
-// c.Patience, another process replaces the coordinator. That process measures the time by its own clock.
+// renewal is how often a coordinator writes a heartbeat. If the heartbeat does not change for longer than c.Patience,
+// by another process's own clock, that process replaces the coordinator.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
-// Coordinate waits until no other process coordinates, and then performs the search. It returns nil when the search has
-// ended. It returns an error when the search has failed, in this process or in another. It also returns when ctx is
-// done. The argument by is the name of this process.
+// Coordinate waits until no other process is coordinating the search, and then performs it. It returns nil once the
+// search has ended, and an error if the search failed, in this process or in another. It also returns when ctx is done.
+// by is the name of this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
 		if over, err := c.Over(ctx); over || err != nil {
@@ -53,7 +53,7 @@ func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	return text != nil, err
 }
 
-// Reopen continues a search that has ended, because the server has lost some of its results.
+// Reopen resumes a search that has ended. This is needed if the server has lost some of the results.
 func (c *Campaign) Reopen(ctx context.Context) error {
 	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
 }
@@ -66,11 +66,11 @@ func failure(why []byte) error {
 	return fmt.Errorf("the search has failed: %s", why)
 }
 
-// errReplaced ends the search of a coordinator that another process has replaced.
+// errReplaced ends a coordinator's search when another process has replaced the coordinator.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until no process coordinates the search. It then writes a heartbeat for this process and returns the
-// heartbeat's revision. It returns 0 if the search has ended in the meantime.
+// vacant waits until no process is coordinating the search. It then writes a heartbeat for this process and returns its
+// revision, or 0 if the search has ended in the meantime.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()
@@ -189,11 +189,11 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	// if this fails, another process takes over when it has seen no heartbeat for longer than Patience
+	// if this fails, another process takes over once there has been no heartbeat for Patience
 	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 
-// Stop requests that the search end early. If that was already requested, the first reason is kept.
+// Stop requests that the search end early. If this has already been requested, the first reason is kept.
 func (c *Campaign) Stop(ctx context.Context, reason string) error {
 	has, err := c.writeOnce(ctx, keyStop, []byte(reason))
 	if err == nil && !bytes.Equal(has, []byte(reason)) {

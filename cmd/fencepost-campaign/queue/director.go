@@ -17,16 +17,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// ahead is the maximum number of portions of a stage that are queued or in progress at the same time. It limits the
-// size of the queue, however large the campaign is. If there are more workers than that, the rest are idle.
+// ahead is the maximum number of a stage's portions that are queued or in progress at the same time. It limits the size
+// of the queue, no matter how large the campaign is. If there are more workers than that, the rest are idle.
 const ahead = 4096
 
-// burst is the number of portions that the coordinator puts on the queue before it looks for new results again.
+// burst is the number of portions that the coordinator queues before it looks for new results again.
 const burst = 64
 
-// Limits for dividing a stage into portions. A stage that has enough positions has at least minPortions portions, so
-// that every worker gets one. It has about maxPortions portions or fewer, so that the server can keep them in memory.
-// For this purpose, portions may be larger than the stage requests, up to maxSize positions.
+// Limits for dividing a stage into portions. A stage with enough positions has at least minPortions portions, so that
+// every worker gets one. It has about maxPortions portions or fewer, so that the server can keep them in memory. To
+// achieve this, portions may be larger than the stage requests, up to maxSize positions.
 const (
 	minPortions = 64
 	maxPortions = 20_000
@@ -34,18 +34,18 @@ const (
 )
 
 // portioned returns the number of positions in each portion of a stage. This is the number that the stage requests,
-// unless minPortions, maxPortions or maxSize require another number.
+// unless minPortions, maxPortions or maxSize call for a different one.
 func portioned(s campaign.Stage) uint64 {
 	size := max(1, min(s.Portion, (s.Size+minPortions-1)/minPortions))
 	return max(size, min(s.Size/maxPortions, maxSize))
 }
 
-// tick is the interval at which a coordinator checks the time, looks for requests to stop, and looks for results of
-// which it was not notified.
+// tick is how often a coordinator checks the time and looks for stop requests and for results that it was not notified
+// of.
 const tick = time.Second
 
-// Director implements campaign.Hands. It runs the stages of a search for the coordinator, or only reads the results
-// that are stored.
+// Director implements campaign.Hands. It either runs the stages of a search for the coordinator, or only reads stored
+// results.
 type Director struct {
 	c *Campaign
 
@@ -54,10 +54,10 @@ type Director struct {
 	Rule func(Progress) string
 	// Seen, if set, is called once per tick with the progress of the search.
 	Seen func(Progress)
-	// Summary, if set, returns what the search has found so far, for users who follow the campaign.
+	// Summary, if set, returns what the search has found so far, for users who are following the campaign.
 	Summary func() json.RawMessage
 
-	stored bool // whether it only reads the results that are stored
+	stored bool // whether it only reads stored results
 
 	mu       sync.Mutex
 	progress Progress
@@ -67,13 +67,13 @@ type Director struct {
 
 // Progress describes how much of a campaign is done.
 type Progress struct {
-	// Elapsed is the total time during which a coordinator was running the campaign.
+	// Elapsed is the total time for which a coordinator has been running the campaign.
 	Elapsed time.Duration `json:"elapsed"`
-	// Took is the total working time of all workers.
+	// Took is the workers' total working time.
 	Took   time.Duration   `json:"took"`
 	Stages []StageProgress `json:"stages"` // in the order in which they began
 	Lost   []Loss          `json:"lost,omitempty"`
-	// Stop is the reason that a user gave for stopping the campaign. It is empty if no user has asked to stop it.
+	// Stop is a user's reason for stopping the campaign. It is empty if no user has asked to stop it.
 	Stop    string          `json:"stop,omitempty"`
 	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found so far
 }
@@ -86,25 +86,25 @@ func (p Progress) Stage() StageProgress {
 	return p.Stages[len(p.Stages)-1]
 }
 
-// StageProgress describes how much of a stage is done. A stage consists of jobs; the position of a job is its number in
-// the stage (see campaign.Stage).
+// StageProgress describes how much of a stage is done. A stage consists of jobs; a job's position is its number in the
+// stage (see campaign.Stage).
 type StageProgress struct {
 	Name string `json:"name"`
 	Done uint64 `json:"done"` // number of positions that have a result, or are lost
-	Lost uint64 `json:"lost"` // number of positions in Done that gave no result
+	Lost uint64 `json:"lost"` // number of positions in Done that did not give a result
 	Size uint64 `json:"size"`
-	// Due is the number of positions that need a result. These are all positions of the stage or, if it was stopped
-	// early, only those that had a result by then.
+	// Due is the number of positions that need a result: all positions of the stage or, if it was stopped early, only
+	// those that had a result by then.
 	Due uint64 `json:"due"`
 	// Ended is the reason why the stage was stopped early, or "" if it was not.
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns the number of positions that need a result (see Due) and have none yet. In a finished campaign, these
-// are positions whose results the server has lost.
+// Lacking returns the number of positions that need a result (see Due) but do not have one yet. In a finished campaign,
+// these are positions whose results the server has lost.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
-// Loss is a range of positions in a stage whose jobs produced no result.
+// Loss is a range of positions in a stage whose jobs did not produce a result.
 type Loss struct {
 	Stage string `json:"stage"`
 	First uint64 `json:"first"`
@@ -112,13 +112,13 @@ type Loss struct {
 	Why   string `json:"why"`
 }
 
-// mostLost is the maximum number of losses that Progress lists.
+// mostLost is the maximum number of losses listed by Progress.
 const mostLost = 100
 
 // Complete reports whether every position of the stage has a result.
 func (s StageProgress) Complete() bool { return s.Done == s.Size && s.Lost == 0 }
 
-// direct returns the Director of a new coordinator, which continues the search of the previous one.
+// direct returns a Director for a new coordinator, which continues the previous one's search.
 func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	before, err := c.Progress(ctx)
 	d := &Director{c: c, since: time.Now()}
@@ -126,11 +126,10 @@ func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	return d, err
 }
 
-// Stored returns a Director that only reads the results that are stored, without waiting. It skips positions without a
-// result.
+// Stored returns a Director that only reads stored results and does not wait. It skips positions without a result.
 func (c *Campaign) Stored() *Director { return &Director{c: c, stored: true, since: time.Now()} }
 
-// Progress returns the progress that the coordinator last wrote.
+// Progress returns the progress last written by the coordinator.
 func (c *Campaign) Progress(ctx context.Context) (p Progress, err error) {
 	text, err := c.get(ctx, keyProgress)
 	if err == nil && text != nil {
@@ -161,13 +160,13 @@ type fold struct {
 	due     covered // the positions that count
 	covered covered // the positions of due that were counted
 	next    uint64  // the stream sequence of the next result to look at
-	given   uint64  // all positions below this one that count are covered or were put on the queue
+	given   uint64  // all positions below this one that count are covered or were queued
 	end     *ending // how the stage was ended early; nil if it was not
 	at      int     // the stage's index in progress.Stages
 }
 
-// Do performs all work of a stage, as campaign.Hands requires. It also returns nil if the stage was stopped early. If
-// the Director only reads stored results, Do returns nil even if some are missing. Progress reports these cases.
+// Do does all of a stage's work, as campaign.Hands requires. It also returns nil if the stage was stopped early. If the
+// Director only reads stored results, Do returns nil even if some are missing. Progress reports these cases.
 func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, due: covered{{0, s.Size}}, next: 1}
 	if err := f.declare(ctx); err != nil {
@@ -203,7 +202,7 @@ func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.
 	}
 }
 
-// declare writes the stage to the server for the workers, unless an earlier coordinator has written it.
+// declare writes the stage to the server for the workers, unless an earlier coordinator already has.
 func (f *fold) declare(ctx context.Context) error {
 	before, err := f.c.stage(ctx, f.key)
 	if err != nil {
@@ -244,8 +243,8 @@ func (f *fold) readEnding(ctx context.Context) error {
 }
 
 // ended restricts the stage to the positions that had been counted when it was stopped early. If the server later loses
-// the result of such a position, the position is run again. ended returns errAgain if this process has counted a
-// position that is not among them.
+// one of their results, that position is run again. ended returns errAgain if this process has counted any other
+// position.
 func (f *fold) ended(end *ending) error {
 	if !end.Counted.includes(f.covered) {
 		return errAgain
@@ -258,7 +257,7 @@ func (f *fold) ended(end *ending) error {
 	return nil
 }
 
-// step counts the results that are stored, decides whether the stage is over, and puts more portions on the queue.
+// step counts the stored results, decides whether the stage is over, and queues more portions.
 func (f *fold) step(ctx context.Context) (over bool, err error) {
 	for {
 		found, err := f.part(ctx)
@@ -288,7 +287,7 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 	return false, f.give(ctx)
 }
 
-// part passes the next stored result to the search, if there is one, and reports whether there was one.
+// part passes the next stored result, if any, to the search, and reports whether there was one.
 func (f *fold) part(ctx context.Context) (found bool, err error) {
 	if f.next == 0 {
 		return false, nil
@@ -342,7 +341,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	return true, err
 }
 
-// strange is an error that says why a message in the stream of results is not a valid result.
+// strange is an error that says why a message in the result stream is not a valid result.
 type strange struct{ error }
 
 // read decodes a stored result. The error is a *strange if the message is not a result of this stage, or is damaged.
@@ -370,8 +369,7 @@ func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, 
 	return p, value, err
 }
 
-// over reports whether the stage is over. A stage is over if it is complete or was stopped early, or if the rule says
-// that it must stop now.
+// over reports whether the stage is over: either complete, or stopped early, or to be stopped now because of the rule.
 func (f *fold) over(ctx context.Context) (bool, error) {
 	f.clock()
 	done := f.covered.below(f.Size) == f.due.below(f.Size)
@@ -389,7 +387,7 @@ func (f *fold) over(ctx context.Context) (bool, error) {
 }
 
 // finish ends the stage with the results that have been counted so far, unless another coordinator has already ended
-// it. It also removes the portions of the stage from the queue.
+// it. It also removes the stage's portions from the queue.
 func (f *fold) finish(ctx context.Context, reason string) error {
 	text, err := json.Marshal(ending{reason, f.covered})
 	if err != nil {
@@ -410,7 +408,7 @@ func (f *fold) finish(ctx context.Context, reason string) error {
 	})
 }
 
-// clock adds the time since the last call to clock to the elapsed time.
+// clock adds the time since its last call to the elapsed time.
 func (f *fold) clock() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -419,7 +417,7 @@ func (f *fold) clock() {
 	f.since = now
 }
 
-// look reads the users' requests to stop the campaign, and writes the progress for users who follow it.
+// look reads users' requests to stop the campaign, and writes the progress for users who are following it.
 func (f *fold) look(ctx context.Context) error {
 	if time.Since(f.written) < tick {
 		return nil
@@ -448,9 +446,9 @@ func (f *fold) look(ctx context.Context) error {
 	return f.report(ctx)
 }
 
-// recover checks whether the queue is empty although some results are missing. This happens if a user has removed
-// messages, if a result was set aside, or if the server can no longer read a result. In that case, recover makes the
-// Director put all portions without a result on the queue again.
+// recover checks whether the queue is empty even though some results are missing. This happens if a user removed
+// messages, if a result was set aside, or if the server can no longer read a result. If so, recover makes the Director
+// queue all portions without a result again.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -467,7 +465,7 @@ func (f *fold) recover(ctx context.Context) error {
 	return f.unreadable(ctx)
 }
 
-// unreadable looks for the first result of the stage that the server stores but cannot read, because it is damaged on
+// unreadable looks for the first of the stage's stored results that the server cannot read, because it is damaged on
 // disk. It returns an error that names this result. No other result can be stored in its place.
 func (f *fold) unreadable(ctx context.Context) error {
 	var subjects map[string]uint64
@@ -509,13 +507,13 @@ func (d *Director) report(ctx context.Context) error {
 	return d.c.put(ctx, keyProgress, text)
 }
 
-// room returns how many more portions may be put on the queue.
+// room returns how many more portions may be queued.
 func (f *fold) room() uint64 {
 	waiting := (f.due.below(f.given) - f.covered.below(f.given) + f.Portion - 1) / f.Portion
 	return ahead - min(ahead, waiting)
 }
 
-// give puts missing portions on the queue.
+// give queues missing portions.
 func (f *fold) give(ctx context.Context) error {
 	for range min(burst, f.room()) {
 		p := f.missing()
@@ -532,7 +530,7 @@ func (f *fold) give(ctx context.Context) error {
 }
 
 // missing returns the first range of positions without a result. The range is at most one portion long. It contains
-// only positions that the stage needs, and none below f.given. Its size is 0 if there is no such range.
+// only positions that the stage needs, and none below f.given. If there is no such range, its size is 0.
 func (f *fold) missing() portion {
 	for _, r := range f.due {
 		if p := f.covered.gap(max(f.given, r.first), f.Portion, r.end()); p.size > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// These are the headers of messages. The body of a part's message is the result of a portion, as encoded by the worker.
-// The message of a portion has no body.
+// Message headers. The body of a part's message is a portion's result, as encoded by the worker. A portion's message
+// has no body.
 const (
 	headerCampaign = "Fencepost-Campaign" // the ID of the campaign
 	headerLost     = "Fencepost-Lost"     // in a part: why there is no result
@@ -23,19 +23,19 @@ const (
 	headerSum      = "Fencepost-Sum"      // in a part: the checksum of its subject, body and other headers
 )
 
-// large is the minimum size, in bytes, of the values that are stored as objects. Servers refuse large messages, by
-// default those above 1 MiB.
+// large is the minimum size, in bytes, of values that are stored as objects. Servers refuse large messages: by default,
+// those over 1 MiB.
 const large = 256 << 10
 
-// partSum returns the checksum of the message that contains a result. The checksum changes if the message is cut short,
-// changed, or copied to another subject.
+// partSum returns the checksum of a result's message. The checksum changes if the message is cut short, changed, or
+// copied to another subject.
 func partSum(subject string, h nats.Header, data []byte) string {
 	text := fmt.Sprintf("%q %q %q %q %q ", subject, h.Get(headerCampaign), h.Get(headerLost), h.Get(headerTook),
 		h.Get(headerObject))
 	return sumOf(append([]byte(text), data...))
 }
 
-// whole checks that a message that contains a result is exactly what the worker wrote.
+// whole checks that a result's message is exactly what the worker wrote.
 func whole(m *jetstream.RawStreamMsg) error {
 	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
 		return errors.New("it is damaged: its checksum does not match its content")
@@ -55,7 +55,7 @@ func (c *Campaign) object(ctx context.Context, value []byte) (name string, err e
 	})
 }
 
-// value reads an object from the object store, and checks that its content has the checksum in its name.
+// value reads an object from the object store, and checks that its content matches the checksum in its name.
 func (c *Campaign) value(ctx context.Context, name string) (value []byte, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		value, err = c.objects.GetBytes(ctx, name)
@@ -75,7 +75,7 @@ func spoiled(err error) bool {
 		errors.Is(err, jetstream.ErrDigestMismatch)
 }
 
-// enqueue puts a portion on the queue, unless it is there already.
+// enqueue puts a portion on the queue, unless it is already there.
 func (c *Campaign) enqueue(ctx context.Context, stage string, p portion) error {
 	_, err := c.publish(ctx, nats.NewMsg(c.subjectOf(work, stage, p)))
 	return err
@@ -178,7 +178,7 @@ func (c *Campaign) writeOnce(ctx context.Context, key string, value []byte) (has
 	return c.get(ctx, key)
 }
 
-// readPrefix reads all keys that begin with a prefix. The keys of the map are the names without the prefix.
+// readPrefix reads all keys that begin with a prefix. The map's keys are the names without the prefix.
 func (c *Campaign) readPrefix(ctx context.Context, bucket jetstream.KeyValue, begin string) (all map[string][]byte,
 	err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
@@ -214,7 +214,7 @@ type declared struct {
 	Object string `json:"object,omitempty"` // the object that contains the specification, if it is large
 }
 
-// declare writes a stage, unless an earlier coordinator has written it.
+// declare writes a stage, unless an earlier coordinator has already written it.
 func (c *Campaign) declare(ctx context.Context, key string, s campaign.Stage) error {
 	d := declared{Stage: s}
 	if len(s.Spec) >= large {
@@ -247,7 +247,7 @@ func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, erro
 	return &d.Stage, err
 }
 
-// ended reads the record of how a stage was ended early. It returns nil if there is none.
+// ended reads the record that a stage was ended early. It returns nil if there is none.
 func (c *Campaign) ended(ctx context.Context, key string) (*ending, error) {
 	text, err := c.get(ctx, keyEnded+key)
 	if err != nil || text == nil {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Prefixes of names on the server. NATS itself chooses the names of the streams that underlie buckets and object
-// stores.
+// Prefixes of names on the server. NATS itself names the streams that underlie buckets and object stores.
 const (
 	prefix  = "fencepost_"
 	subject = "fencepost."
@@ -21,7 +20,7 @@ func partsOf(name string) string   { return prefix + name + "_parts" }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// CheckName returns an error if a campaign must not have this name.
+// CheckName returns an error if this name is not allowed for a campaign.
 func CheckName(name string) error {
 	if goodName.MatchString(name) {
 		return nil
@@ -30,24 +29,24 @@ func CheckName(name string) error {
 		"use at most 63 lower-case letters, digits and hyphens, and do not start with a hyphen", name)
 }
 
-// There are two kinds of subjects: one for portions that workers still have to process, and one for the results.
+// There are two kinds of subjects: one for portions that workers still have to process, and one for results.
 const (
 	work  = "work"
 	parts = "parts"
 )
 
-// subjectOf returns the subject of the given kind for a portion.
+// subjectOf returns a portion's subject of the given kind.
 func (c *Campaign) subjectOf(kind, stage string, p portion) string {
 	return fmt.Sprintf("%s.%d.%d", c.stageSubject(kind, stage), p.first, p.size)
 }
 
-// stageSubject returns the prefix of all subjects of a stage.
+// stageSubject returns the prefix shared by all of a stage's subjects.
 func (c *Campaign) stageSubject(kind, stage string) string {
 	return subject + c.Name + "." + kind + "." + token(stage)
 }
 
-// parse reads a subject of the given kind. It returns an error if the subject does not belong to a portion of this
-// campaign.
+// parse reads a subject of the given kind. It returns an error if the subject does not belong to one of this campaign's
+// portions.
 func (c *Campaign) parse(kind, text string) (stage string, p portion, err error) {
 	rest, ours := strings.CutPrefix(text, subject+c.Name+"."+kind+".")
 	words := strings.Split(rest, ".")
@@ -63,8 +62,8 @@ func (c *Campaign) parse(kind, text string) (stage string, p portion, err error)
 	return words[0], p, nil
 }
 
-// token encodes a name with characters that are allowed in subjects and keys. It encodes all other bytes, and '='
-// itself, as '=' and two hex digits.
+// token encodes a name with characters that are allowed in subjects and keys. All other bytes, and '=' itself, are
+// encoded as '=' and two hex digits.
 func token(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -16,8 +16,8 @@ const (
 	tryAgain = 250 * time.Millisecond // pause between attempts
 )
 
-// persist repeats a request until it succeeds, the server refuses it permanently, or ctx is done. It waits while the
-// server is down, and while the server is full.
+// persist repeats a request until it succeeds, the server refuses it for good, or ctx is done. It waits while the
+// server is down or full.
 func (c *Campaign) persist(ctx context.Context, request func(context.Context) error) error {
 	var w wait
 	defer w.end()
@@ -43,7 +43,7 @@ func (c *Campaign) persist(ctx context.Context, request func(context.Context) er
 	}
 }
 
-// serverError is an error of the server, or of the connection to it. It does not mean that the search has failed.
+// serverError is an error from the server, or from the connection to it. It does not mean that the search has failed.
 type serverError struct{ error }
 
 // Unwrap returns the wrapped error.
@@ -52,7 +52,7 @@ func (e *serverError) Unwrap() error { return e.error }
 // ErrRemoved reports that a campaign has been removed from the server.
 var ErrRemoved = errors.New("has been removed")
 
-// removed reports whether the server says that it no longer has the campaign. It returns false if the server does not
+// removed reports whether the server says that the campaign no longer exists. It returns false if the server does not
 // answer.
 func (c *Campaign) removed(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
@@ -61,8 +61,8 @@ func (c *Campaign) removed(ctx context.Context) bool {
 	return errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// passing reports whether a failed request may succeed later, because nobody answered or the server cannot serve it at
-// the moment.
+// passing reports whether a failed request might succeed later, because nobody answered or the server cannot serve it
+// at the moment.
 func passing(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
@@ -73,14 +73,13 @@ func passing(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// unanswered reports whether an error means that nobody has answered the request.
+// unanswered reports whether an error means that nobody answered the request.
 func unanswered(err error) bool {
 	return slices.ContainsFunc([]error{nats.ErrTimeout, nats.ErrNoResponders, context.DeadlineExceeded,
 		jetstream.ErrNoStreamResponse}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// fullCodes lists the codes of NATS server errors that say that a limit of memory or storage was reached (errors.json
-// of nats-server).
+// fullCodes lists the NATS error codes that mean a memory or storage limit was exceeded (nats-server's errors.json).
 var fullCodes = []jetstream.ErrorCode{
 	10002, // the account's resources are used up
 	10023, // the server's resources are used up
@@ -94,8 +93,8 @@ func full(err error) bool {
 	return errors.As(err, &api) && slices.Contains(fullCodes, api.ErrorCode)
 }
 
-// publish stores a message under a subject that has none yet. If the subject already has a message, that message is
-// kept, and before is true.
+// publish stores a message under a subject. If the subject already has a message, publish keeps the existing one and
+// returns true.
 func (c *Campaign) publish(ctx context.Context, m *nats.Msg) (before bool, err error) {
 	m.Header.Set(headerCampaign, c.ID)
 	err = c.persist(ctx, func(ctx context.Context) error {

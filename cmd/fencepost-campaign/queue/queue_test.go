@@ -44,7 +44,7 @@ func connect(t *testing.T, at access.Server) *nats.Conn {
 	return nc
 }
 
-// impatient is the value of Patience in tests. It is short, so that a process that is killed is replaced quickly.
+// impatient is Patience in tests. It is short, so that a process that is killed is replaced quickly.
 const impatient = 500 * time.Millisecond
 
 func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
@@ -97,7 +97,7 @@ func (t *tally) take(p campaign.Part) error {
 	return nil
 }
 
-// counter is the worker for the search count. It calls before, if set, before each position.
+// counter is the worker for the count search. It calls before, if set, before each position.
 type counter struct {
 	before func(ctx context.Context, s campaign.Stage, at uint64) error
 }
@@ -140,7 +140,7 @@ func expected(t *testing.T, size uint64) string {
 	return want
 }
 
-// crew is the set of worker processes of a test, each with its own connection.
+// crew is a test's set of worker processes, each with its own connection.
 type crew struct {
 	t   *testing.T
 	at  access.Server
@@ -191,7 +191,7 @@ func (k *crew) work(ctx context.Context, name string, worker func(kill func()) c
 
 func honest(func()) campaign.Worker { return counter{} }
 
-// result coordinates a campaign and returns the result of the function count.
+// result coordinates a campaign and returns the result of count.
 func result(ctx context.Context, c *Campaign, by string, size uint64) (text string, err error) {
 	err = c.Coordinate(ctx, by, func(ctx context.Context, d *Director) error {
 		text, err = count(size)(ctx, d)
@@ -240,8 +240,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// TestWhoeverDiesIsReplaced checks that another worker takes over the portion that a dying worker had begun, no matter
-// when it dies. If a coordinator dies, another process must take over its work.
+// TestWhoeverDiesIsReplaced checks that another worker takes over the portion that a dying worker was working on, no
+// matter when it dies. If a coordinator dies, another process must take over its work.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -310,7 +310,7 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 }
 
 // TestTwoCoordinatorsDoNoHarm checks that two processes that coordinate at the same time get the same result. Each of
-// them behaves as if it had wrongly concluded that the other one is dead.
+// them behaves as if it had wrongly concluded that the other one was dead.
 func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -386,8 +386,8 @@ func TestAPositionThatKillsIsSetAside(t *testing.T) {
 			t.Errorf("%q does not say: %s", sum.reasons, why)
 		}
 	}
-	// A portion of eight positions is divided three times until a single position is left, giving portions of eight,
-	// four, two and one positions. Three workers die on each of these four portions.
+	// A portion of eight positions is split three times until only one is left, giving portions of eight, four, two and
+	// one positions. Three workers die on each of these four portions.
 	if n := alone.Load(); n != 3*4 {
 		t.Errorf("%d workers were killed, want 12", n)
 	}

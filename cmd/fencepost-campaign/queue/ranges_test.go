@@ -63,7 +63,7 @@ func TestHalvesAreThePortion(t *testing.T) {
 	}
 }
 
-// TestPortionsAreEnoughAndFew checks the sizes of portions, which the README uses in its calculations.
+// TestPortionsAreEnoughAndFew checks the portion sizes, which the README uses in its calculations.
 func TestPortionsAreEnoughAndFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ size, asked, want uint64 }{

@@ -89,7 +89,7 @@ func TestARemovedCampaignIsGone(t *testing.T) {
 	}
 }
 
-// Messages that do not belong to a campaign are set aside, even if they have the subject of one of its results.
+// Messages that do not belong to a campaign are set aside, even if they have the same subject as one of its results.
 func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -181,7 +181,7 @@ func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// When its server comes back, a campaign continues with the results that were stored.
+// When its server comes back, a campaign continues with the stored results.
 func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -224,7 +224,7 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 }
 
 // If a NATS server is connected but does not answer, for example because its disk is full, a process reports this after
-// a while. As long as requests wait, any process that asks is told the reason.
+// a while. While requests are pending, any process that asks is told the reason.
 func TestASilentServerIsReported(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -260,7 +260,7 @@ func TestASilentServerIsReported(t *testing.T) {
 	}
 }
 
-// While the server is full, results wait and the user is notified. When there is room again, nothing is missing.
+// While the server is full, results wait and the user is notified. Once there is room again, nothing is missing.
 func TestAFullServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{MaxStore: 1 << 20})
@@ -440,7 +440,7 @@ func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	}
 }
 
-// If a search stops because it has found enough, it counts as complete, even if a result that it does not need is lost.
+// A search that stops because it has found enough counts as complete, even if a result that it does not need is lost.
 func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -479,7 +479,7 @@ func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	}
 }
 
-// An unfinished campaign is not reported as complete, and reading its results never waits.
+// An unfinished campaign is not reported as complete, and reading its results never blocks.
 func TestAnIncompleteCampaignIsNotComplete(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

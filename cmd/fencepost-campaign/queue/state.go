@@ -83,7 +83,7 @@ func (c *Campaign) State(ctx context.Context) (*State, error) {
 }
 
 // Farewell waits until every worker has noticed that the campaign is over. It gives up after the longest time that a
-// worker needs to notice.
+// worker may take to notice.
 func (c *Campaign) Farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchFor+time.Second)
 	defer cancel()

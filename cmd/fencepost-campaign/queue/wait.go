@@ -12,11 +12,11 @@ import (
 )
 
 // silent is how long a connected server may leave requests unanswered before the delay is reported. NATS does not
-// answer if the disk of a stream is full.
+// answer if a stream's disk is full.
 const silent = 2 * tryFor
 
-// waiting is the reason why requests of a campaign wait. It is reported only once, no matter how many requests wait.
-// Processes that ask why messages are not stored get the same reason.
+// waiting is the reason why a campaign's requests are waiting. It is reported only once, no matter how many requests
+// are waiting. Processes that ask why messages are not being stored get the same reason.
 type waiting struct {
 	mu     sync.Mutex
 	waits  int // number of waiting requests that have given a reason
@@ -24,7 +24,7 @@ type waiting struct {
 	answer *nats.Subscription
 }
 
-// wait is the state of one request that is repeated until it succeeds.
+// wait is the state of a request that is repeated until it succeeds.
 type wait struct {
 	c     *Campaign
 	since time.Time // since when the connected server has not answered; zero if it has
@@ -53,7 +53,7 @@ func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 	}
 }
 
-// wait reports why the request waits, unless another request has reported the same reason.
+// wait reports why the request is waiting, unless another request has already reported the same reason.
 func (w *wait) wait(c *Campaign, why string) {
 	c.waiting.mu.Lock()
 	defer c.waiting.mu.Unlock()

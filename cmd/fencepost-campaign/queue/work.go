@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// deaths is the number of times that a worker may die while it processes the same portion. After that, the portion is
-// divided or, if it is a single position, set aside.
+// deaths is how many workers may die while processing the same portion. After that, the portion is divided or, if it is
+// a single position, set aside.
 const deaths = 3
 
 // Present describes a worker to the other processes.
@@ -56,7 +56,7 @@ func (h *Hand) Refuse(ctx context.Context, why error) error {
 	return h.c.put(ctx, keyWorker+token(h.ID), text)
 }
 
-// fetchFor is how long a worker waits for a portion before it checks whether the campaign is over.
+// fetchFor is how long a worker waits for a portion before checking whether the campaign is over.
 const fetchFor = 2 * time.Second
 
 // Work processes portions until the campaign is over, and then returns nil. It returns an error if the campaign has
@@ -83,8 +83,8 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	}
 }
 
-// leave tells other processes how many positions this worker has completed, and that the worker no longer needs the
-// server. If leave fails, the other processes notice the worker's exit when its heartbeat expires.
+// leave tells other processes how many positions this worker has completed, and that it no longer needs the server. If
+// leave fails, the other processes notice that the worker is gone when its heartbeat expires.
 func (h *Hand) leave(ctx context.Context) {
 	h.Ended = true
 	text, err := json.Marshal(h.Present)
@@ -130,7 +130,7 @@ func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	return m, err
 }
 
-// portion processes the portion that a message names, and stores the result.
+// portion processes the portion named in a message, and stores the result.
 func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) error {
 	s, p, err := h.read(ctx, m)
 	if err != nil {
@@ -205,10 +205,10 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 	return nil, p, m.TermWithReason(err.Error())
 }
 
-// errEnded stops the work on a portion because its stage was ended.
+// errEnded stops the work on a portion because its stage has ended.
 var errEnded = errors.New("the stage was ended")
 
-// make processes a portion. While it does so, it tells the server that the portion is in progress.
+// make processes a portion. While doing so, it tells the server that the portion is in progress.
 func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *campaign.Stage,
 	p portion) (value []byte, err error) {
 	h.Doing = fmt.Sprintf("%s %d to %d", s.Name, p.first, p.end()-1)
@@ -223,8 +223,8 @@ func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *
 	return value, err
 }
 
-// keeping calls f, which may take a long time. Meanwhile it prevents the server from delivering the message again. The
-// context of f is canceled if the stage has ended without this portion's result.
+// keeping calls f, which may take a long time. In the meantime, it keeps the server from delivering the message again.
+// f's context is canceled if the stage ends without this portion's result.
 func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -251,8 +251,8 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, f func(context.Cont
 	return err
 }
 
-// divide replaces a portion on the queue with its two halves. If the portion is a single position, divide sets it aside
-// as lost and records the reason.
+// divide replaces a queued portion with its two halves. If the portion is a single position, divide sets it aside as
+// lost and records the reason.
 func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p portion, why string) error {
 	if p.size == 1 {
 		err := h.c.store(ctx, s.Name, campaign.Part{First: p.first, Size: 1, Lost: why}, 0)
@@ -269,8 +269,8 @@ func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p
 	return h.ack(ctx, m)
 }
 
-// giveBack puts a portion on the queue as if it had never been delivered, so that a worker that leaves does not count
-// as a worker that died while it processed the portion.
+// giveBack puts a portion back on the queue as if it had never been delivered. That way, a worker that leaves does not
+// count as one that died while processing the portion.
 func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
@@ -297,7 +297,7 @@ func (h *Hand) show(ctx context.Context) error {
 	return h.c.persist(ctx, h.sign)
 }
 
-// showWithin tries once to write a heartbeat, and ignores errors.
+// showWithin tries once to write a heartbeat, ignoring errors.
 func (h *Hand) showWithin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(tryFor, h.c.Patience/3))
 	defer cancel()

@@ -1,8 +1,9 @@
-// Package campaigntest provides a campaign.Hands for tests of searches that can be divided.
+// Package campaigntest provides a campaign.Hands for testing searches that can be divided.
 //
 // Goals: workers share nothing with the search except the data that they receive and return. Parts arrive in any order,
-// in any size and sometimes repeatedly, as they can from other machines. Non-goals: other machines, and how work
-// reaches them.
+// in any size and sometimes repeatedly, as they can from other machines.
+//
+// Non-goals: other machines, and how work reaches them.
 package campaigntest
 
 import (
@@ -17,10 +18,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// HoweverItIsDivided checks that a search has the same result no matter how its jobs are divided among workers. The
-// function search performs the whole search with the given campaign.Hands, and returns its result as the command prints
-// it. If the campaign.Hands are nil, this process performs the jobs. The jobs are divided into 1, 2 and 7 parts, and
-// into many small ones. The parts are carried out in an arbitrary order, and some of them twice.
+// HoweverItIsDivided checks that a search gives the same result no matter how its jobs are divided among workers: into
+// 1, 2 or 7 parts, or into many small ones. The parts are carried out in an arbitrary order, and some of them twice.
+// search performs the whole search with the given campaign.Hands, or in this process if they are nil. It returns the
+// result as the command prints it.
 func HoweverItIsDivided(t *testing.T, worker func() (campaign.Worker, error), search func(campaign.Hands) []byte) {
 	t.Helper()
 	want := search(nil)
@@ -35,7 +36,7 @@ func HoweverItIsDivided(t *testing.T, worker func() (campaign.Worker, error), se
 	}
 }
 
-// Printed returns a document in the forms in which commands print it: as JSON, as a page and as text.
+// Printed returns a document in each form that commands print: as JSON, as a page and as text.
 func Printed(t *testing.T, d *document.Document) []byte {
 	t.Helper()
 	all, err := d.JSON("test")
@@ -49,14 +50,14 @@ func Printed(t *testing.T, d *document.Document) []byte {
 	return b.Bytes()
 }
 
-// Strangers is a campaign.Hands that divides a stage into portions. Each portion is carried out by a new worker. The
-// portions are carried out in an arbitrary order, and some of them twice.
+// Strangers is a campaign.Hands that divides a stage into portions. A new worker carries out each portion. The portions
+// are carried out in an arbitrary order, and some of them twice.
 type Strangers struct {
 	T      *testing.T
 	Worker func() (campaign.Worker, error) // creates a new worker
 	Parts  int                             // number of portions of each stage; 0: portions of 1 to 5 positions
-	// Same reports whether two results of the same positions are equal, apart from details that may differ, such as the
-	// time that they took. If Same is nil, the results must be equal byte for byte.
+	// Same reports whether two results for the same jobs are equal, apart from details that may differ, such as the
+	// time taken. If Same is nil, the results must be equal byte for byte.
 	Same func(a, b []byte) bool
 	// Change, if set, changes a part before the search receives it.
 	Change func(campaign.Stage, campaign.Part) campaign.Part
@@ -65,7 +66,7 @@ type Strangers struct {
 	stages map[string]bool
 }
 
-// Do carries out all portions of a stage, and calls take with the results.
+// Do carries out all of a stage's portions, and calls take with the results.
 func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	if h.stages == nil {
 		h.draws, h.stages = rand.New(rand.NewPCG(1, 2)), map[string]bool{}
@@ -105,8 +106,8 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 	return nil
 }
 
-// made has a new worker carry out the portion p, and returns the result. In one of ten cases, a second new worker
-// carries it out as well, and the test fails if the two results differ.
+// made lets a new worker carry out the portion p, and returns the result. One time in ten, it lets a second new worker
+// do the same, and fails the test if the two results differ.
 func (h *Strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) ([]byte, error) {
 	make := func() ([]byte, error) {
 		w, err := h.Worker()

@@ -1,8 +1,9 @@
 // Package agree runs scenarios twice, in simulation and in real time on real servers, and compares the verdicts.
 //
 // Goals: both runs use the same file. A scenario that can be run in only one of these two ways is listed with the
-// reason, and does not count as agreement. Non-goals: how the runs are executed (packages scenarios and scenarios/live
-// do that).
+// reason, and does not count as agreeing.
+//
+// Non-goals: how the runs are executed (packages scenarios and scenarios/live do that).
 package agree
 
 import (
@@ -20,36 +21,36 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Row compares the simulated and the real runs of one scenario.
+// Row compares a scenario's simulated and real runs.
 type Row struct {
 	Name      string
 	Scaled    int // the divisor for the scenario's longer times
 	Simulated Side
 	Live      Side
-	Runs      int    // number of runs in real time: a stall of the host may distort a single run
+	Runs      int    // number of real-time runs: a host stall may distort a single run
 	Refused   string // why it cannot be run in real time; empty if it can
 	Failed    string // why it did not run in real time although it can; empty if it ran
 }
 
-// Side is the verdict of either the simulated or the real run, and the run's duration on the host's clock.
+// Side is the verdict of either the simulated or the real run, and how long the run took by the host's clock.
 type Side struct {
 	Verdict checker.Verdict
 	Wall    time.Duration
 }
 
-// difference is a law whose findings differ between the simulated and the real run.
+// difference is a law with different findings in the simulated and the real run.
 type difference struct {
 	Law             checker.Law
 	Simulated, Live checker.Finding
 }
 
-// ran reports whether the scenario has run both in simulation and in real time.
+// ran reports whether the scenario ran both in simulation and in real time.
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
 // Differences returns the laws whose outcome or cause differs between the simulated and the real run. It returns nil if
 // one of these runs is missing. A law that was exercised only in the real run, and held there, does not count as a
-// difference. A law that was exercised only in the simulated run does count. Laws that the method unrecorded returns
-// are omitted.
+// difference. A law that was exercised only in the simulated run does. Laws returned by the unrecorded method are
+// omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.differencesWhere(func(d *difference) bool { return !d.unrecorded() })
 }
@@ -79,8 +80,8 @@ func (r *Row) differencesWhere(counts func(*difference) bool) (all []difference)
 	return all
 }
 
-// explanation returns the known reason why the simulated and the real outcome differ: the scenario depends on something
-// that is impossible in real time. It returns "" if they do not differ or no reason is known.
+// explanation returns the known reason why the simulated and real outcomes differ: the scenario depends on something
+// that is impossible in real time. It returns "" if they do not differ or if no reason is known.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -102,8 +103,8 @@ const outOfStep = "Three clients split the votes of five servers two, " +
 // every law.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given names, or an error if find fails for one of these scenarios. If no names are given, Names
-// returns all scenarios in the catalog for which find succeeds.
+// Names returns the given names, or an error if find fails for one of them. If no names are given, it returns all
+// catalog scenarios for which find succeeds.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -125,20 +126,20 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 }
 
 // narrow lists scenarios that are not scaled (see scaled), because something in them must happen within a hundredth of
-// a lease, or between the starts of two clients. Clients start a few tenths of a second apart, and scaling would
-// shorten the lease but not this interval.
+// a lease, or between two clients' starts. Clients start a few tenths of a second apart, and scaling would shorten the
+// lease but not this interval.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
 // seeds is the number of seeds for which a scaled scenario must have the same verdict as the original. Several are
-// needed because the delays of a real-time run do not depend on the seed.
+// needed because a real-time run's delays do not depend on the seed.
 const seeds = 20
 
-// scaled divides the longer times of a scenario by the largest divisor for which its simulated verdict stays the same
-// for all seeds. It returns the resulting scenario and the divisor. It does not scale scenarios with replicas, because
-// the duration of a Sentinel's failover is fixed; scenarios with faults on members of a cluster, because the duration
-// of an election is fixed; scenarios on ZooKeeper, which measures sessions in ticks of 2 s; and scenarios on
-// Kubernetes, whose deadlines must stay in proportion.
+// scaled divides a scenario's longer times by the largest divisor for which its simulated verdict stays the same for
+// all seeds. It returns the resulting scenario and the divisor. It does not scale scenarios with replicas, because a
+// Sentinel failover takes a fixed time; scenarios with faults on cluster members, because an election takes a fixed
+// time; scenarios on ZooKeeper, which measures sessions in ticks of 2 s; and scenarios on Kubernetes, whose deadlines
+// must stay in proportion.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, divisor int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
@@ -190,10 +191,10 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 // Real is a function that runs a scenario in real time. It returns a *live.RefusedError if that is not possible.
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
-// Run runs the given scenarios of the catalog, both in simulation and in real time. It calls handle for each row, in
-// the order of the names. If the two verdicts differ without an explanation, or if the real-time run failed, Run
-// repeats the real-time run, up to three runs in total, so that a stall of the host is not mistaken for a difference.
-// Once ctx is done, Run starts no further scenario, and a row that still needs another run counts as failed.
+// Run runs the given catalog scenarios, both in simulation and in real time. It calls handle for each row, in the order
+// of names. If the two verdicts differ without an explanation, or if the real-time run failed, Run repeats the
+// real-time run, up to three runs in total, so that a host stall is not mistaken for a difference. Once ctx is done,
+// Run starts no more scenarios, and a row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, handle func(Row)) error {
 	work := campaign.Work[Row]{Name: "scenarios", Size: len(names), Start: func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -236,7 +237,7 @@ func delayed(err error) bool {
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether the row is final and needs no further real-time run.
+// settled reports whether the row is final and needs no more real-time runs.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
@@ -262,7 +263,7 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	return err
 }
 
-// mostRuns is the maximum number of real-time runs of one scenario.
+// mostRuns is the maximum number of real-time runs for one scenario.
 const mostRuns = 3
 
 // count contains the number of rows with each result.

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestFramesChangeNoVerdict runs Fencepost's own clients, which send their requests over sockets to simulated etcd and
-// ZooKeeper servers. Every scenario of the catalog must have the same verdict in real time as in virtual time. By
+// ZooKeeper servers. Every scenario in the catalog must have the same verdict in real time as in virtual time. By
 // default, only one scenario is tested.
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-pause"}
@@ -71,7 +71,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	}
 }
 
-// TestShorterScenariosComeOutAsTheWhole checks that each scenario of the catalog has the same verdict when it is
+// TestShorterScenariosComeOutAsTheWhole checks that each scenario in the catalog has the same verdict when it is
 // scaled, and that most scaled scenarios take a fifth of the original time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
@@ -111,8 +111,8 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome checks that the catalog contains every scenario whose difference is explained,
-// and every scenario that is not scaled.
+// TestWhatIsSaidOfScenariosIsSaidOfSome checks that every scenario for which a difference is explained, and every
+// scenario that is not scaled, is in the catalog.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -122,8 +122,8 @@ func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	}
 }
 
-// TestNames checks that Names requires servers for every scenario that is named. Without names, it must return all
-// scenarios that have servers.
+// TestNames checks that Names returns an error for a named scenario that does not have servers. Without names, it must
+// return all scenarios that have servers.
 func TestNames(t *testing.T) {
 	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
 		if s.Servers.Backend != locks.OnEtcd {
@@ -152,8 +152,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestElectionsAreNotHurried checks that the times of a scenario are not scaled if its faults strike members of a
-// cluster.
+// TestElectionsAreNotHurried checks that a scenario's times are not scaled if its faults strike members of a cluster.
 func TestElectionsAreNotHurried(t *testing.T) {
 	for name, strikes := range map[string]bool{"etcd-leader-change": true, "consensus-under-faults": true,
 		"etcd-keepalive-lost": false, "etcd-keepalive-counted-from-receipt": false, "single-restart-forgets": false} {
@@ -186,7 +185,7 @@ func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatDiffers checks that a scenario counts as a difference if its simulated and its real outcome differ. A
+// TestRowsSayWhatDiffers checks that a scenario counts as a difference if its simulated and real outcomes differ. A
 // refusal counts neither as a difference nor as an agreement.
 func TestRowsSayWhatDiffers(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
@@ -267,9 +266,9 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 // scenarioNames lists three scenarios. The tests make the second one fail.
 var scenarioNames = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 
-// TestAScenarioThatCannotBeRunIsARow checks that if a scenario cannot be run, the others are still run. A failed run is
-// repeated, unless its start was already attempted several times. If a run succeeds and a later one fails, the outcome
-// of the first counts.
+// TestAScenarioThatCannotBeRunIsARow checks that if a scenario cannot be run, the others still are. A failed run is
+// repeated, unless it has already been started several times. If a run succeeds and a later one fails, the outcome of
+// the first one counts.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	gone := &live.ClientError{Client: "client-1", Problem: "ended before its first report"}
 	late := &live.UndecidedError{Err: errors.New("redis-1 takes no commands"), Delayed: true}
@@ -334,8 +333,8 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	}
 }
 
-// TestAnInterruptKeepsTheRows checks that the rows that were finished before an interrupt are kept, and that the
-// interrupted row says that it was interrupted. A difference that was not confirmed by another run is not reported.
+// TestAnInterruptKeepsTheRows checks that rows finished before an interrupt are kept, and that the interrupted row says
+// that it was interrupted. A difference that was not confirmed by another run is not reported.
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {

@@ -1,7 +1,7 @@
 package agree
 
-// This file writes the report. For a difference, the report shows the causes in the simulated and in the real run. A
-// scenario that could be run in only one of the two ways is listed, and does not count as agreement.
+// This file writes the report. Where outcomes differ, the report shows the causes in the simulated run and in the real
+// one. A scenario that could be run in only one of the two ways is listed, but does not count as agreement.
 
 import (
 	"fmt"
@@ -26,8 +26,8 @@ type Agreement struct {
 	Repeat      string // command that repeats the comparison
 }
 
-// Standing returns Failed if a simulated and a real outcome differ. It returns Undecided if no scenario agrees, if some
-// failed, or if the comparison was interrupted. Otherwise it returns Passed.
+// Standing returns Failed if a simulated and a real outcome differ. It returns Undecided if the outcomes do not agree
+// in any scenario, if some scenario failed, or if the comparison was interrupted. Otherwise it returns Passed.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:
@@ -49,7 +49,7 @@ func violated(v checker.Verdict) []string {
 	return laws
 }
 
-// broken returns a few words about the laws that were violated.
+// broken returns a phrase that lists the violated laws.
 func broken(v checker.Verdict) string {
 	laws := violated(v)
 	if len(laws) == 0 {
@@ -58,7 +58,7 @@ func broken(v checker.Verdict) string {
 	return "broken: " + strings.Join(laws, ", ")
 }
 
-// outcome describes a law's outcome in words.
+// outcome puts a law's outcome into words.
 func outcome(f checker.Finding) string {
 	if f.Outcome == checker.Violated {
 		return fmt.Sprintf("%v: %v", f.Outcome, f.Cause)
@@ -145,7 +145,7 @@ func notRecorded(r *Row) (list []string) {
 	return list
 }
 
-// failed says why a scenario did not run although it can be run in real time, or returns "" if it ran.
+// failed says why a scenario that can be run in real time was not run. It returns "" if it was.
 func failed(r *Row) string {
 	if r.Failed == "" {
 		return ""
@@ -154,7 +154,7 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// repetitions describes how many times the scenario was run in real time. It returns "" if it was run only once.
+// repetitions says how often the scenario was run in real time. It returns "" if it was run only once.
 func repetitions(r *Row) string {
 	switch {
 	case r.Runs < 2:

@@ -12,22 +12,22 @@ import (
 )
 
 // scaledAbove and scaledLeast limit the scaling. Only times above scaledAbove are divided, and never to less than
-// scaledLeast. Shorter times, such as retries and timeouts, stay unchanged.
+// scaledLeast. Shorter times, such as retries and timeouts, are left alone.
 const (
 	scaledAbove = 500 * time.Millisecond
 	scaledLeast = 250 * time.Millisecond
 )
 
-// networkDelay is the network delay of scenarios that specify none. A client needs a few tenths of a millisecond to
-// send its first message, and the host may delay this message further. Therefore, a fault that is due before tooEarly
-// is moved to movedTo.
+// networkDelay is the network delay of scenarios that do not specify one. A client takes a few tenths of a millisecond
+// to send its first message, and the host may delay this message further. A fault that is due before tooEarly is
+// therefore moved to movedTo.
 const (
 	networkDelay = "12ms..20ms"
 	tooEarly     = time.Millisecond
 	movedTo      = 8 * time.Millisecond
 )
 
-// scale describes how to change the times of a scenario.
+// scale describes how to change a scenario's times.
 type scale struct {
 	divisor int // the number by which long times are divided
 	slowed  bool
@@ -36,9 +36,9 @@ type scale struct {
 // scales lists the scales to try, in this order.
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
-// changed returns the scenario with its times scaled, and without its expectations for metrics. Two times are built
-// into Redis and cannot be scaled: the interval of appendfsync everysec, and the interval between two acknowledgments
-// of a replica, each one second. A scenario that depends on them would get a different verdict, so it is not scaled.
+// changed returns the scenario with its times scaled, and without its metric expectations. Two times are built into
+// Redis and cannot be scaled: the appendfsync everysec interval, and the interval between a replica's acknowledgments,
+// each one second. A scenario that depends on them would get a different verdict, so it is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
@@ -62,7 +62,7 @@ func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// change scales all times at or below a path of the document.
+// change scales all times at or below a path in the document.
 func (c scale) change(d *format.Document, path string) {
 	for _, key := range d.Keys(path) {
 		below := strings.TrimPrefix(path+"."+key, ".")
@@ -91,10 +91,10 @@ func roundTTL(d *format.Document, s *scenarios.Scenario) {
 	}
 }
 
-// duration matches a duration as scenario files write it, with one unit or several.
+// duration matches a duration as it is written in scenario files, with one or more units.
 var duration = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+\b`)
 
-// text scales the times in a string. fault says whether the string is the line of a fault.
+// text scales the times in a string. fault says whether the string is a fault's line.
 func (c scale) text(text string, fault bool) string {
 	return duration.ReplaceAllStringFunc(text, func(span string) string {
 		t, err := nemesis.ParseDuration(span)

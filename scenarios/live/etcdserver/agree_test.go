@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// script generates random calls whose responses do not depend on the time.
+// script generates random calls with responses that do not depend on the time.
 type script struct {
 	random  *rand.Rand
 	granted int64
@@ -26,7 +26,7 @@ var names = []string{"a", "a/1", "a/2", "b", "b/1", "c"}
 
 func pick[T any](s *script, from ...T) T { return from[s.random.IntN(len(from))] }
 
-// lease usually returns the ID of a lease that was granted, and sometimes an ID that belongs to no lease.
+// lease usually returns the ID of a lease that has been granted, and sometimes an ID that does not belong to any lease.
 func (s *script) lease() int64 { return 1 + s.random.Int64N(s.granted+2) }
 
 // bound usually returns 0, which means no bound, and sometimes a random revision.
@@ -89,10 +89,10 @@ func (s *script) next() etcd.Call {
 	return s.op().Call()
 }
 
-// watches lists the watches of the script, each on its own connection.
+// watches lists the script's watches, each on its own connection.
 var watches = []etcd.Watch{{Key: "a", End: "b", From: 2}, {Key: "c"}}
 
-// play returns a client that makes the calls of a script, and appends all responses and pushed events to said.
+// play returns a client that makes a script's calls, and appends all responses and pushed events to said.
 func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	return func(env sim.Env) {
 		p := &player{Env: env}
@@ -122,8 +122,8 @@ func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	}
 }
 
-// shown returns a response as text for the comparison. It omits the IDs of members, and the remaining time of a lease,
-// which keeps decreasing.
+// shown returns a response as text for the comparison. It omits member IDs and a lease's remaining time, which keeps
+// decreasing.
 func shown(r etcd.Response, err error) string {
 	if r.Member = 0; r.Leader != 0 {
 		r.Leader = 1
@@ -137,7 +137,7 @@ func shown(r etcd.Response, err error) string {
 	return fmt.Sprintf("%+v", r)
 }
 
-// recordsOf returns the events of a history in which keys appeared or disappeared, with the keys' owners.
+// recordsOf returns the events in a history in which keys appeared or disappeared, with the keys' owners.
 func recordsOf(h *history.History) (list []string) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.F == history.KeySet || e.F == history.KeyGone {
@@ -148,7 +148,7 @@ func recordsOf(h *history.History) (list []string) {
 }
 
 // TestARealMemberAnswersAndRecordsAsTheSimulated sends random calls to a real and a simulated member and compares the
-// responses, except for the remaining time of leases.
+// responses, except for leases' remaining time.
 func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
 	scripts, length := 3, 150
 	if testkit.Full() {

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Bytes is the [sim.Front] of real members whose clients use a library. It passes on the bytes of members and clients
+// Bytes is the [sim.Front] for real members whose clients use a library. It passes on members' and clients' bytes
 // unchanged, in pieces as they arrive. To find out which attempt has put a key, this package searches the clients'
 // bytes for put requests.
 type Bytes struct{}
@@ -24,10 +24,10 @@ type Bytes struct{}
 // bytesPassed is the name of the request that carries a client's bytes.
 const bytesPassed = "BYTES"
 
-// Port returns etcd's port for clients.
+// Port returns etcd's client port.
 func (Bytes) Port() int { return 2379 }
 
-// Serial returns false, because a client may send further bytes before the member has answered the previous ones.
+// Serial returns false, because a client may send more bytes before the member has answered the previous ones.
 func (Bytes) Serial() bool { return false }
 
 // Begin returns the callers for a new run.
@@ -35,7 +35,7 @@ func (Bytes) Begin() sim.Callers { return passing{} }
 
 type passing struct{}
 
-// Recorded does nothing, because the members of a cluster grant a lock together.
+// Recorded does nothing, because a cluster's members grant a lock together.
 func (passing) Recorded(*history.Event) {}
 
 // Caller returns a value that represents a new client.
@@ -58,7 +58,7 @@ func (p *passer) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-// stream is the connection to a member's process that belongs to a client's connection. Bytes are passed on in both
+// stream is the connection to a member's process that corresponds to a client's connection. Bytes are passed on in both
 // directions.
 type stream struct {
 	*outbox
@@ -106,7 +106,7 @@ func (s *stream) run() {
 	})
 }
 
-// read passes on what the process sends. Before it passes on any bytes, it records everything that the process has done
+// read passes on what the process sends. Before passing on any bytes, it records everything that the process has done
 // so far.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
@@ -132,21 +132,21 @@ func (s *stream) read(conn net.Conn) {
 	}
 }
 
-// piece is a piece of the bytes that a client has sent to a member as part of an attempt.
+// piece is a piece of what a client has sent to a member as part of an attempt.
 type piece struct {
 	conn    uint64
 	attempt history.Attempt
 	text    string
 }
 
-// To find the attempt that has put a key, this package searches the last mostPieces pieces that clients have sent. Each
+// To find the attempt that put a key, this package searches the last mostPieces pieces that clients have sent. Each
 // piece begins with up to overlap bytes of the previous piece on the same connection.
 const (
 	mostPieces = 256
 	overlap    = 4 << 10
 )
 
-// pass stores a piece of the bytes that a client has sent, so that it can be searched.
+// pass stores a piece of what a client has sent, so that it can be searched.
 func (r *records) pass(in *sim.Incoming) {
 	text := in.Args[1]
 	for _, p := range slices.Backward(r.passed) {
@@ -184,7 +184,7 @@ func (r *records) passer(c *change) (of history.Attempt) {
 	return of
 }
 
-// learn asks for the TTLs that the leases of new keys were granted with, and stores them with the keys.
+// learn asks for the TTLs with which new keys' leases were granted, and stores them with the keys.
 func (g *services) learn(ctx context.Context, revisions map[int64][]change) {
 	for _, changes := range revisions {
 		for i := range changes {

@@ -26,8 +26,8 @@ func (ends) Malformed(*realtime.Conn, []byte)               {}
 func (ends) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 func (ends) Ended(c *realtime.Conn, _ sim.Status)           { c.Reset() }
 
-// TestWhoPutsAKeyIsFoundInBytes checks that the owner of a key is the attempt that has sent the request, no matter how
-// the bytes are split into pieces. If two attempts have sent it, the key has no owner.
+// TestWhoPutsAKeyIsFoundInBytes checks that a key's owner is the attempt that sent the request, no matter how the bytes
+// are split into pieces. If two attempts sent it, the key has no owner.
 func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 	const lease = 0x1234567890
 	put := "\x0a\x06orders\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02"

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// services is a gRPC client for the services of a member, at one address.
+// services is a gRPC client for a member's services at one address.
 type services struct {
 	url  string
 	http *http.Client
@@ -40,11 +40,10 @@ func undone(err error) bool {
 	return errors.As(err, &r) && slices.Contains(final, r.Code)
 }
 
-// headLength is the length, in bytes, of the header that gRPC puts before each message: a compression flag and the
-// length of the message.
+// headLength is the length in bytes of gRPC's message header: a compression flag and the message length.
 const headLength = 5
 
-// framed returns a message with the header that gRPC puts before it.
+// framed returns a message preceded by gRPC's header.
 func framed(message string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
@@ -80,7 +79,7 @@ func (r *responses) next() (string, error) {
 	return string(message), err
 }
 
-// ended returns the error with which the call ended. If there are no responses at all, the error is in the header.
+// ended returns the error that the call ended with. If there are no responses at all, the error is in the header.
 func (r *responses) ended() error {
 	field := func(name string) string { return cmp.Or(r.Trailer.Get(name), r.Header.Get(name)) }
 	code, err := strconv.ParseUint(field("Grpc-Status"), 10, 8)

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config configures the members of a run.
+// Config configures a run's members.
 type Config struct {
 	Keeper  *process.Keeper
 	Members []sim.ProcessID
@@ -45,7 +45,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// program is the executable of a member.
+// program is the executable that members run.
 const program = "etcd"
 
 // errNoServer reports that etcd is not installed on this machine.

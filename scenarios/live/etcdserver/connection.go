@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// request is a client's call that has one response. Only the world's goroutine may access the embedded Incoming.
+// request is a client's call with a single response. Only the world's goroutine may access the embedded Incoming.
 type request struct {
 	*sim.Incoming // valid until the reply is sent
 	call          etcd.Call
 	attempt       history.Attempt
 }
 
-// puts reports whether the request may have caused the change c.
+// puts reports whether the request may have caused change c.
 func (q *request) puts(c *change) bool {
 	then, otherwise := q.call.Ops()
 	return slices.ContainsFunc(append(then, otherwise...), func(o etcd.Op) bool {
@@ -26,8 +26,8 @@ func (q *request) puts(c *change) bool {
 	})
 }
 
-// connection is a connection of a simulated client. Its calls are passed on to the member. Only the world's goroutine
-// may use it.
+// connection is a simulated client's connection. Its calls are passed on to the member. Only the world's goroutine may
+// use it.
 type connection struct {
 	life    *life
 	id      uint64
@@ -53,7 +53,7 @@ func (x *life) connection(id uint64) *connection {
 	return c
 }
 
-// serve passes on one message of a call to the process.
+// serve passes on one of a call's messages to the process.
 func (c *connection) serve(r *sim.Incoming) {
 	call, ok := etcd.CallOf(r.Args)
 	switch {
@@ -66,7 +66,8 @@ func (c *connection) serve(r *sim.Incoming) {
 	}
 }
 
-// ask passes on a call that has one response. If the client closes its connection, the request is still carried out.
+// ask passes on a call that has a single response. If the client closes its connection, the request is still carried
+// out.
 func (c *connection) ask(q *request) {
 	x := c.life
 	r := &x.m.cluster.records
@@ -80,7 +81,7 @@ func (c *connection) ask(q *request) {
 	}()
 }
 
-// answered handles the member's response. If a put gets no response, it may still take effect at any later time.
+// answered handles the member's response. A put that gets no response may still take effect at any later time.
 func (c *connection) answered(q *request, message string, err error) {
 	r := &c.life.m.cluster.records
 	response, unread := q.call.ReadMessage(message)
@@ -117,7 +118,7 @@ func ending(c *etcd.Call, err error) []byte {
 	return r.Append(nil)
 }
 
-// talk passes on one message of a streaming call.
+// talk passes on one of a streaming call's messages.
 func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
 	s := c.calls[call.Stream]
 	if s == nil {
@@ -129,7 +130,7 @@ func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
 	s.add(framed(call.Message))
 }
 
-// listen passes on the responses of a call until it ends.
+// listen passes on a call's responses until it ends.
 func (c *connection) listen(s *conversation) {
 	x := c.life
 	defer context.AfterFunc(c.context, s.close)()
@@ -153,7 +154,7 @@ func (c *connection) listen(s *conversation) {
 }
 
 // heard records the changes in a response, and then passes the response on. It also passes on a watch's events, which
-// do not answer any message from the client.
+// are not answers to any message from the client.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
 	key := sim.Key(0)
@@ -164,7 +165,7 @@ func (c *connection) heard(s *conversation, message string) {
 }
 
 // send passes on the member's bytes to the client. If key is zero, they answer the oldest unanswered message. Otherwise
-// they answer no message, and send pushes them to the client.
+// they are not an answer, and send pushes them to the client.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {
 	case c.context.Err() != nil:

@@ -1,10 +1,10 @@
-// Package etcdserver replaces the simulated etcd members of a world that runs in real time with real ones. Each real
-// member is a server process, wrapped as a [sim.Server].
+// Package etcdserver replaces the simulated etcd members of a real-time world with real ones. Each real member is a
+// server process, wrapped as a [sim.Server].
 //
-// [Launch] starts the members in the private folder of a keeper, with the first one as the leader. The calls of
-// simulated clients reach a member over the simulated links. The member passes them on to its process by gRPC, on a
-// socket in that folder, and returns the responses. A pause is SIGSTOP and a crash is kill -9; everything that etcd has
-// acknowledged is fsynced. Messages between members also travel over the simulated links (package fleet).
+// [Launch] starts the members in a keeper's private folder, with the first one as the leader. Simulated clients' calls
+// reach a member over the simulated links. The member passes them on to its process by gRPC, on a socket in that
+// folder, and returns the responses. A pause is SIGSTOP and a crash is kill -9; everything that etcd has acknowledged
+// is fsynced. Messages between members also travel over the simulated links (package fleet).
 //
 // The bytes that a user's library and a process exchange are passed on unchanged ([Bytes]).
 //
@@ -15,10 +15,10 @@
 //
 // The appearance and disappearance of keys is recorded as the members report it. All keys are watched on each member,
 // and each revision is recorded once, when the first member reports it. Revisions arrive in order. A reply is sent only
-// when all revisions up to the one in its header are recorded. The owner of a key is found among the pending requests:
-// it is the only attempt that puts the key with the same value and lease, or that has sent bytes containing such a
-// request. A watch does not report why a key disappears, or that a lease is extended. Therefore, neither is recorded,
-// and laws and causes that depend on them remain undecided.
+// after all revisions up to the one in its header have been recorded. A key's owner is found among the pending
+// requests: it is the only attempt that is putting the key with the same value and lease, or that has sent bytes
+// containing such a request. A watch does not report why a key disappears, or that a lease is extended. Neither is
+// therefore recorded, and laws and causes that depend on them remain undecided.
 //
 // # Who can be a member
 //
@@ -26,6 +26,6 @@
 // sockets in the private folder.
 //
 // Goals: the same replies, keys and effects of every fault as with the simulated members; no process or file remains
-// after the run. Non-goals: faults of clocks, because a Go program reads its clocks directly from the kernel; members
-// that lose their data.
+// after the run. Non-goals: clock faults, because a Go program reads its clocks directly from the kernel; members that
+// lose their data.
 package etcdserver

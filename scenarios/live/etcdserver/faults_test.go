@@ -38,8 +38,8 @@ func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Att
 	return c.Read(&r)
 }
 
-// say records a response or an error for the comparison. It omits the revision of a response about a lease, because the
-// revision depends on what the member has applied by then.
+// say records a response or an error for the comparison. It omits the revision from a response about a lease, because
+// that depends on what the member has applied by then.
 func (p *player) say(r etcd.Response, err error) {
 	if r.Lease != 0 {
 		r.Revision = 0
@@ -47,7 +47,7 @@ func (p *player) say(r etcd.Response, err error) {
 	p.said = append(p.said, shown(r, err))
 }
 
-// until repeats a call until want returns true for the response, each time on a new connection.
+// until repeats a call, each time on a new connection, until want returns true for the response.
 func (p *player) until(server sim.ProcessID, of history.Attempt, c etcd.Call, want func(etcd.Response) bool) {
 	for range 1000 {
 		if r, err := p.ask(server, 3*time.Second, of, c); err == nil && want(r) {
@@ -59,17 +59,17 @@ func (p *player) until(server sim.ProcessID, of history.Attempt, c etcd.Call, wa
 	p.said = append(p.said, fmt.Sprintf("never as wanted: %s %q", c.Path, c.Message))
 }
 
-// insist repeats a call until there is a response.
+// insist repeats a call until it gets a response.
 func (p *player) insist(server sim.ProcessID, of history.Attempt, c etcd.Call) {
 	p.until(server, of, c, func(etcd.Response) bool { return true })
 }
 
-// shows waits until the key has the given value on a member.
+// shows waits until a member has the given value for the key.
 func (p *player) shows(server sim.ProcessID, key, value string) {
 	p.until(server, "", readOwn(key), func(r etcd.Response) bool { return len(r.Keys) > 0 && r.Keys[0].Value == value })
 }
 
-// lacks waits until a range call to a member returns no keys.
+// lacks waits until a range call to a member does not return any keys.
 func (p *player) lacks(server sim.ProcessID, c etcd.Call) {
 	p.until(server, "", c, func(r etcd.Response) bool { return r.Count == 0 })
 }
@@ -100,8 +100,8 @@ func (p *player) onLoop(f func()) {
 	p.Sleep(time.Millisecond)
 }
 
-// onBoth calls play with three simulated members, and then with three real ones. In both cases the client must record
-// the same results, and the same keys must appear and vanish.
+// onBoth calls play with three simulated members, and then with three real ones. Both times, the client must record the
+// same results, and the same keys must appear and vanish.
 func onBoth(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
@@ -153,7 +153,7 @@ func TestKeysGo(t *testing.T) {
 }
 
 // TestALeaderThatStops checks that another leader is elected if the leader stops, and that each lease starts again with
-// its full TTL. Acknowledged writes must be kept, and the member that comes back must receive what it has missed.
+// its full TTL. Acknowledged writes must be kept, and the member must receive what it has missed when it comes back.
 func TestALeaderThatStops(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {

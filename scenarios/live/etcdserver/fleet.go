@@ -70,7 +70,7 @@ func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member, and waits until it listens for other members. The member does not accept
+// launch starts a member's process, and waits until it is listening for other members. The member does not accept
 // requests until other members have started.
 func (m *member) launch() error {
 	peers, err := m.Port.Free()
@@ -110,7 +110,7 @@ func (f *cluster) dial(ctx context.Context, _, address string) (net.Conn, error)
 	return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(f.Keeper.Folder(), name, clients))
 }
 
-// arguments returns the arguments of the member's program.
+// arguments returns the arguments for the member's program.
 func (m *member) arguments(peers string) []string {
 	f := m.cluster
 	var all []string

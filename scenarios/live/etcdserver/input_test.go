@@ -37,7 +37,8 @@ func TestProgramsThatAreNoEtcd(t *testing.T) {
 	}
 }
 
-// TestAMemberThatDies checks that if a member dies, the run fails, and the error contains the end of the member's log.
+// TestAMemberThatDies checks that the run fails if a member dies, and that the error contains the end of the member's
+// log.
 func TestAMemberThatDies(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, 3)
@@ -55,8 +56,8 @@ func TestAMemberThatDies(t *testing.T) {
 	}
 }
 
-// TestWhatMembersCannotSuffer checks that a fault that cannot be injected into real members is refused with the reason.
-// Other faults, and faults of other processes, are accepted.
+// TestWhatMembersCannotSuffer checks that if a fault cannot be injected into real members, it is refused with a reason.
+// Other faults, and faults in other processes, are accepted.
 func TestWhatMembersCannotSuffer(t *testing.T) {
 	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3), Sessions: true}
 	c := Config{Members: members(3)}

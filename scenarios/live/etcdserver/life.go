@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// life is the period from a start of a member's process to its next stop.
+// life is the period from one start of a member's process to its next stop.
 type life struct {
 	*fleet.Life
 	m     *member
@@ -21,8 +21,8 @@ type life struct {
 	streams map[uint64]*stream
 }
 
-// run starts the process once the previous one has ended, and records the changes that it reports from the given
-// revision on.
+// run starts the process once the previous one has ended, and records the changes that it reports, starting with the
+// given revision.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
@@ -55,7 +55,7 @@ func (x *life) await() bool {
 // retryDelay is the delay before repeating a request that the member could not answer.
 const retryDelay = 5 * time.Millisecond
 
-// accepts waits until the process accepts requests. It returns false if the member stops or ctx is done before that.
+// accepts waits until the process accepts requests. It returns false if the member stops or ctx is done before then.
 func (x *life) accepts(ctx context.Context) bool {
 	select {
 	case <-x.ready:
@@ -65,7 +65,7 @@ func (x *life) accepts(ctx context.Context) bool {
 	}
 }
 
-// look records all changes that the member reports, beginning with the given revision.
+// look records all changes that the member reports, starting with the given revision.
 func (x *life) look(from int64) error {
 	return x.m.services.follow(x.Context, etcd.Watch{Key: "\x00", End: "\x00", From: from}, func(r *etcd.Response) {
 		revisions := map[int64][]change{}
@@ -83,7 +83,7 @@ func (x *life) look(from int64) error {
 	})
 }
 
-// close ends all streams of a client's connection.
+// close ends all streams on a client's connection.
 func (x *life) close(id uint64) {
 	if s := x.streams[id]; s != nil {
 		s.over = true

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// member is a real etcd member, in a simulated world. Package sim calls its methods on the world's goroutine.
+// member is a real etcd member in a simulated world. Package sim calls its methods on the world's goroutine.
 type member struct {
 	*fleet.Lives
 	name    sim.ProcessID
@@ -23,8 +23,8 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// Start starts the member. The first time, its process has already been launched; later, Start launches a new process.
-// Requests wait if they arrive before the process is ready.
+// Start starts the member. The first time, its process has already been launched; after that, Start launches a new
+// process. Requests that arrive before the process is ready wait.
 func (m *member) Start(h sim.Host) {
 	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
 		streams: map[uint64]*stream{}}
@@ -43,8 +43,7 @@ func (m *member) Serve(r *sim.Incoming) {
 // Closed ends the streams of a client's connection. Pending requests are still carried out.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
-// patience is the maximum time for processes to start, to elect a leader or to end. It is many times what they normally
-// need.
+// patience is the maximum time for processes to start, elect a leader or end. They normally need only a fraction of it.
 const patience = 30 * time.Second
 
 // Stop stops the member.

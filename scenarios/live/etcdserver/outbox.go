@@ -6,7 +6,7 @@ import (
 )
 
 // outbox is a buffer for bytes to be sent on a connection. The world can always add bytes without waiting. The reader
-// of the outbox waits until there are bytes.
+// waits until there are bytes.
 type outbox struct {
 	mu     sync.Mutex
 	news   *sync.Cond // signals that there are bytes, or that no more will come
@@ -27,7 +27,7 @@ func (o *outbox) add(b []byte) {
 	o.news.Signal()
 }
 
-// close tells the reader that no more bytes follow.
+// close tells the reader that there will be no more bytes.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -35,7 +35,7 @@ func (o *outbox) close() {
 	o.news.Signal()
 }
 
-// Read returns the next bytes, or io.EOF after the last.
+// Read returns the next bytes, or io.EOF after the last ones.
 func (o *outbox) Read(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records holds the records of a run's keys that the members' watches have reported. Only the world's goroutine may use
-// it.
+// records holds what the members' watches have reported about a run's keys. Only the world's goroutine may use it.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
 	waiting []wait                     // functions to call later, in the order in which they were added
@@ -24,19 +23,19 @@ func newRecords() records {
 	return records{owners: map[string]history.Attempt{}, ttls: map[int64]time.Duration{}}
 }
 
-// change is a change to a key at some revision.
+// change is a change to a key at a particular revision.
 type change struct {
 	etcd.WatchEvent
 	ttl time.Duration // TTL of the key's lease; set only if the bytes of clients are passed on
 }
 
-// wait is a function that is called once all revisions up to a given one are recorded.
+// wait is a function to call once all revisions up to a given one have been recorded.
 type wait struct {
 	revision int64
 	then     func()
 }
 
-// whenRecorded calls f once all revisions up to the given one are recorded.
+// whenRecorded calls f once all revisions up to the given one have been recorded.
 func (r *records) whenRecorded(revision int64, f func()) {
 	if revision <= r.upTo {
 		f()
@@ -45,8 +44,8 @@ func (r *records) whenRecorded(revision int64, f func()) {
 	r.waiting = append(r.waiting, wait{revision, f})
 }
 
-// take records a revision that a member's watch has reported, unless another member has reported it before. Each watch
-// reports all revisions in order, starting with one that was not yet recorded when the watch began.
+// take records a revision reported by a member's watch, unless another member has already reported it. Each watch
+// reports all revisions in order, starting with one that had not been recorded yet when the watch began.
 func (r *records) take(m *member, revision int64, changes []change) {
 	if revision <= r.upTo {
 		return
@@ -84,8 +83,8 @@ func (r *records) gone(m *member, c *change) {
 	delete(r.owners, c.Key)
 }
 
-// putter returns the attempt that put a key: the attempt that has sent a request with the key's value and lease. It
-// returns "" if several attempts have sent such a request.
+// putter returns the attempt that put a key: the one that sent a request with the key's value and lease. It returns ""
+// if several attempts sent such a request.
 func (r *records) putter(c *change) (of history.Attempt) {
 	if len(r.passed) > 0 {
 		return r.passer(c)

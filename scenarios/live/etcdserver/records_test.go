@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// onlooker stands in for the host of a member in tests of records.
+// onlooker stands in for a member's host in record tests.
 type onlooker struct {
 	sim.Host
 	said *[]string
@@ -27,7 +27,7 @@ func (o onlooker) Record(e history.Event) {
 }
 
 // TestRevisionsAreRecordedOnce checks that each revision is recorded once, with the owner of each key. The owner must
-// be the only attempt that has sent a matching request.
+// be the only attempt that sent a matching request.
 func TestRevisionsAreRecordedOnce(t *testing.T) {
 	var said []string
 	m, r := &member{Lives: &fleet.Lives{Host: onlooker{said: &said}}}, newRecords()

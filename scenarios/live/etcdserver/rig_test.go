@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is a world that runs in real time, with real members.
+// rig is a real-time world with real members.
 type rig struct {
 	t      testing.TB
 	keeper *process.Keeper
@@ -42,7 +42,6 @@ func members(n int) (names []sim.ProcessID) {
 	return names
 }
 
-// start starts n members.
 func start(t testing.TB, n int) *rig {
 	t.Helper()
 	testkit.Needs(t, program)

@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// caller returns the port of the server whose process has opened the connection between two addresses, or nil if that
-// process belongs to no server. Only this check decides whether a connection between servers is accepted. An address
-// proves nothing, because any user of the machine can connect from it.
+// caller returns the port of the server whose process opened the connection between two addresses, or nil if the
+// process is not one of the servers. Only this check decides whether a connection between servers is accepted. An
+// address proves nothing, because any user of the machine can connect from it.
 func (r *Relay) caller(from, to netip.AddrPort) *Port {
 	socket := process.SocketOf(from, to)
 	r.mu.Lock()
@@ -23,7 +23,7 @@ func (r *Relay) caller(from, to netip.AddrPort) *Port {
 	return nil
 }
 
-// Listens reports whether the process pid listens on an IPv4 address.
+// Listens reports whether the process pid is listening on an IPv4 address.
 func Listens(pid int, at netip.AddrPort) bool {
 	return process.Holds(pid, process.SocketOf(at, netip.AddrPortFrom(netip.IPv4Unspecified(), 0)))
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // TestWhoHoldsASocket checks that process.Holds and Listens return true only for the process that opened a connection
-// or that listens on a port.
+// or is listening on a port.
 func TestWhoHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {
@@ -64,9 +64,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 	}
 }
 
-// guarded returns a rig whose servers are identified by their processes. Until end is called, the test itself is the
-// process of server a. One server has a port to which others connect; the other one has a proxy through which it
-// connects to others.
+// guarded returns a rig that identifies servers by their processes. Until end is called, the test itself is the process
+// of server a. One server has a port that others connect to; the other one has a proxy that it uses to connect to
+// others.
 func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	var ended atomic.Bool
 	r = rigOf(t, func(server sim.ProcessID) int {
@@ -81,7 +81,7 @@ func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	return r, [2]*server{r.b, proxy}, func() { ended.Store(true) }
 }
 
-// sent returns the number of messages sent on the links of the world.
+// sent returns the number of messages sent on the world's links.
 func (r *rig) sent() (n int) {
 	r.do(func() {
 		for _, from := range r.relay.ports {
@@ -93,8 +93,8 @@ func (r *rig) sent() (n int) {
 	return n
 }
 
-// TestServersAreKnownByTheirProcess checks that a server is identified by its process, and not by its address or by the
-// port to which it connects.
+// TestServersAreKnownByTheirProcess checks that a server is identified by its process, and not by its address or the
+// port that it connects to.
 func TestServersAreKnownByTheirProcess(t *testing.T) {
 	r, ports, end := guarded(t)
 	dial := func(to *server) *side { return r.side(net.Dial("tcp", fmt.Sprint("127.0.0.1:", to.Number()))) }
@@ -113,9 +113,8 @@ func TestServersAreKnownByTheirProcess(t *testing.T) {
 	}
 }
 
-// TestNoOtherProcessIsLetIn checks that a port serves only the processes of servers. It refuses connections of any
-// other process, no matter which user runs that process and how early it sends. No byte of such a process is sent over
-// a link.
+// TestNoOtherProcessIsLetIn checks that a port serves only the servers' processes. It refuses connections from any
+// other process, no matter which user is running it and how early it sends. None of its bytes are sent over a link.
 func TestNoOtherProcessIsLetIn(t *testing.T) {
 	testkit.Needs(t, "bash")
 	for user, as := range map[string]*syscall.Credential{"this user": nil, "another user": {Uid: 65534, Gid: 65534}} {

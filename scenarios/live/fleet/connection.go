@@ -13,7 +13,7 @@ type connection struct {
 	ends [2]*end // the caller's end and the called server's end
 }
 
-// end is one end of a connection, and the process at that end.
+// end is one end of a connection, and the process there.
 type end struct {
 	c     *connection
 	port  *Port
@@ -39,7 +39,7 @@ func (e *end) other() *end {
 	return e.c.ends[0]
 }
 
-// chunk is a message that servers exchange in the world.
+// chunk is a message exchanged between servers in the world.
 type chunk struct {
 	to   *end
 	kind kind
@@ -99,7 +99,7 @@ func (c *connection) begin(g *plug) {
 	caller.send(beginning, nil)
 }
 
-// connect connects to the called server's process once that process accepts connections.
+// connect connects to the called server's process once it is accepting connections.
 func (e *end) connect() {
 	p := e.port
 	r := p.relay
@@ -126,7 +126,7 @@ func (e *end) connect() {
 	}()
 }
 
-// connected starts to use the connection to the called server's process.
+// connected starts using the connection to the called server's process.
 func (e *end) connected(g *plug) {
 	e.plug = g
 	if e.gone {
@@ -152,7 +152,7 @@ func (e *end) write(b []byte) {
 	}
 }
 
-// collect sends the bytes that were read from the process to the other end.
+// collect sends the bytes read from the process to the other end.
 func (e *end) collect() {
 	b, ended := e.plug.in.Collected()
 	if e.gone {
@@ -166,7 +166,7 @@ func (e *end) collect() {
 	}
 }
 
-// hangUp ends the connection on this side, and notifies the other end.
+// hangUp ends the connection on this side and notifies the other end.
 func (e *end) hangUp() {
 	if !e.gone {
 		e.send(ending, nil)
@@ -190,8 +190,8 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// started is called when the server starts. ready is closed once its process accepts connections. The process does not
-// know about connections of the previous process.
+// started is called when the server starts. ready is closed once its process is accepting connections. The process does
+// not know about the previous process's connections.
 func (p *Port) started(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
@@ -225,7 +225,7 @@ func (p *Port) powerOff() {
 	}
 }
 
-// drain sends everything that the process has written so far to the other servers.
+// drain sends the other servers everything that the process has written so far.
 func (p *Port) drain() {
 	if p == nil {
 		return

@@ -1,30 +1,31 @@
-// Package fleet replaces the servers of a simulated world with server processes on the host. It contains what
-// redis-server, etcd and ZooKeeper have in common.
+// Package fleet replaces a simulated world's servers with server processes on the host. It contains what redis-server,
+// etcd and ZooKeeper have in common.
 //
-// A [Fleet] contains the servers of one run. The [Lives] of a server are its successive processes, all in the same
-// folder. Other servers reach it at its [Port], so that everything that servers send each other travels over the
-// world's links.
+// A [Fleet] contains one run's servers. A server's [Lives] are its successive processes, all in the same folder. Other
+// servers reach it at its [Port], so that everything that servers send each other travels over the world's links.
 //
 // A port has an address that belongs to the fleet and is the same for all callers, so that servers can name each other.
 // The server's process listens on another address, its own loopback address. A caller is identified by the process that
-// holds the socket. Connections of any other process are refused before any of their bytes are read, no matter which
-// user runs that process. If a program cannot be given other addresses for its peers, its port is a SOCKS proxy
+// holds the socket. Connections from any other process are refused before any of their bytes are read, no matter which
+// user is running that process. If a program cannot be given other addresses for its peers, its port is a SOCKS proxy
 // instead.
 //
 // What a process sends is cut into chunks as it arrives. Each chunk is a message between two servers ([sim.Host],
 // Send): it is subject to the link's delay, waits while the link is cut, is delayed by faults, and is lost with the
-// machine that it is sent to. The same applies to the opening and the end of a connection.
+// machine that it is sent to. The same applies to opening and ending a connection.
 //
-// A machine that loses power sends nothing more. Processes that are connected to it notice only when it is back. Then
-// it resets their connections, as a machine does with connections that it does not know.
+// A machine that loses power does not send anything more. Processes that are connected to it do not notice until it is
+// back. Then it resets their connections, as a machine does with connections that it does not know.
 //
 // This package runs in real time, with goroutines, processes and sockets. It touches the world only on the world's
 // goroutine.
 //
-// Goals: faults of servers and of the links between them mean the same as for simulated servers; nothing left over from
-// one process of a server affects the next; everything that a server has sent before it stops, or before it is drained,
-// is delivered. Non-goals: knowledge of the servers' protocols. How a stream of bytes is cut, and therefore the number
-// of chunks on a link, depends on the host.
+// Goals: faults in servers and in the links between them mean the same as for simulated servers; nothing left over from
+// one of a server's processes affects the next; everything that a server has sent before it stops, or before it is
+// drained, is delivered.
+//
+// Non-goals: knowledge of the servers' protocols. How a byte stream is cut, and therefore the number of chunks on a
+// link, depends on the host.
 package fleet
 
 import (
@@ -37,7 +38,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fleet contains the real servers of one run.
+// Fleet contains one run's real servers.
 type Fleet struct {
 	Keeper *process.Keeper
 	Failed func(error) // called, on any goroutine, with the reason why the run cannot go on
@@ -63,8 +64,8 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives returns the Lives of a server, in its own folder. It does not start the server's process. It calls talks to
-// open the port at which other servers reach the server. talks is (*Relay).Listen or ListenSOCKS, or nil if the server
+// NewLives returns a server's Lives, in its own folder. It does not start the server's process. It calls talks to open
+// the port that other servers use to reach the server. talks is (*Relay).Listen or ListenSOCKS, or nil if the server
 // does not communicate with other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
@@ -85,11 +86,11 @@ func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err erro
 	return l, err
 }
 
-// Opener opens the port of a server. process returns the ID of the server's current process, or 0 if there is none; it
-// may be called on any goroutine.
+// Opener opens a server's port. process returns the ID of the server's current process, or 0 if there is none; it may
+// be called on any goroutine.
 type Opener func(r *Relay, server sim.ProcessID, process func() int) (*Port, error)
 
-// Remote returns the Lives of a server whose process was started by the user.
+// Remote returns the Lives of a server that the user started.
 func (f *Fleet) Remote() *Lives {
 	l := &Lives{fleet: f}
 	f.lives = append(f.lives, l)
@@ -105,8 +106,8 @@ func (f *Fleet) Server(name sim.ProcessID) sim.Server { return f.servers[name] }
 // Do runs g on the world's goroutine, once the world has begun. Do may be called on any goroutine.
 func (f *Fleet) Do(g func()) { f.gate.do(g) }
 
-// Begin connects the servers to the loop of the world to which they were added. The loop must not be running yet.
-// Before Begin, servers accept requests but do not answer them.
+// Begin connects the servers to the loop of the world that they were added to. The loop must not be running yet. Before
+// Begin, servers accept requests but do not answer them.
 func (f *Fleet) Begin(l Loop) {
 	f.gate.begin(l)
 	f.relay.begin(l)
@@ -123,8 +124,8 @@ func (f *Fleet) End() {
 	f.relay.close()
 }
 
-// CanCount returns an error if a fault names a message between two real servers by its number, because such messages
-// cannot be counted. Otherwise it returns nil.
+// CanCount returns an error if a fault identifies a message between two real servers by its number, because such
+// messages cannot be counted. Otherwise it returns nil.
 func CanCount(f nemesis.Fault, isServer func(sim.ProcessID) bool) error {
 	if f.Kind != nemesis.DelayMessage || !isServer(f.Target) || !isServer(f.Peer) {
 		return nil

@@ -17,7 +17,7 @@ import (
 type Lives struct {
 	Daemon *process.Daemon // nil: the user has started the server's process
 	Port   *Port           // where other servers reach it; nil: it has no port
-	Host   sim.Host        // set since the beginning of the first life
+	Host   sim.Host        // set once the first life has begun
 
 	fleet  *Fleet
 	failed sync.Once
@@ -30,15 +30,15 @@ type Lives struct {
 type Life struct {
 	Context context.Context // done when the life has ended
 	lives   *Lives
-	before  <-chan struct{} // closed once the process of the previous life has ended; nil: there was no previous life
+	before  <-chan struct{} // closed once the previous life's process has ended; nil: there was no previous life
 	booted  chan struct{}   // closed once the process has been started, or certainly will not be
 	ended   chan struct{}   // closed once the process has ended
 }
 
-// ErrOver reports that a life has ended. What its process does no longer matters.
+// ErrOver reports that a life has ended, so what its process does no longer matters.
 var ErrOver = errors.New("the server's process has ended")
 
-// Begin starts a new life of the server.
+// Begin starts a new life for the server.
 func (l *Lives) Begin(h sim.Host) *Life {
 	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), ended: make(chan struct{})}
 	x.Context, l.end = context.WithCancel(context.Background())
@@ -47,7 +47,7 @@ func (l *Lives) Begin(h sim.Host) *Life {
 	return x
 }
 
-// Boot waits until the process of the previous life has ended, and then calls start. In the first life the process is
+// Boot waits until the previous life's process has ended, and then calls start. In the first life the process is
 // already running. Boot must be called once, in its own goroutine. If this life ends first, Boot returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
@@ -65,7 +65,7 @@ func (x *Life) Boot(start func() error) error {
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
 // Stop ends the life and its process. After a shutdown the process may end on its own; otherwise Stop kills it. Stop
-// calls end on its own goroutine. end changes the server's files as the kind of stop requires.
+// calls end, on its own goroutine, to change the server's files as required by the kind of stop.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -75,7 +75,7 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	}
 	go func() {
 		defer close(x.ended)
-		<-x.booted // the process that the function end handles must belong to this life
+		<-x.booted // the process that end handles must belong to this life
 		if err := end(); err != nil {
 			l.Fail(fmt.Errorf("ending %s: %w", l.Daemon.Name, err))
 		}
@@ -83,7 +83,7 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 }
 
 // Do runs f on the world's goroutine, unless the life has ended by then. Everything that the process has already sent
-// to other servers is delivered to the links first. Do may be called on any goroutine.
+// to other servers is first delivered to the links. Do may be called on any goroutine.
 func (x *Life) Do(f func()) {
 	x.lives.fleet.Do(func() {
 		if !x.IsOver() {
@@ -111,9 +111,8 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain makes the run fail because of err, unless the life has ended. If the process has ended, Explain reports the
-// end of the process instead of err, because the end explains every other error. Explain may be called on any
-// goroutine.
+// Explain makes the run fail because of err, unless the life has ended. If the process has ended, Explain reports that
+// instead of err, because it explains every other error. Explain may be called on any goroutine.
 func (x *Life) Explain(err error) {
 	const soon = 3 * time.Second // if the process has not ended by then, it is alive
 	select {
@@ -135,19 +134,19 @@ func (x *Life) Fail(err error) {
 // Fail makes the run fail because of err. Only the first call counts. It may be called on any goroutine.
 func (l *Lives) Fail(err error) { l.failed.Do(func() { l.fleet.Failed(err) }) }
 
-// Receive handles a chunk that another server has sent.
+// Receive handles a chunk sent by another server.
 func (l *Lives) Receive(_ sim.ProcessID, body any) { body.(*chunk).arrive() }
 
 // Wake does nothing. Servers that set timers override it.
 func (l *Lives) Wake(uint64) {}
 
-// Fault does nothing. Servers that support a fault of this kind override it.
+// Fault does nothing. Servers that support this kind of fault override it.
 func (l *Lives) Fault(sim.ServerFault) {}
 
-// ClockChanged sets the clocks of the process to those of the server in the world.
+// ClockChanged sets the process's clocks to those of the server in the world.
 func (l *Lives) ClockChanged() {
 	if l.Daemon == nil {
-		return // no fault can change the clocks of a process that the user has started
+		return // no fault can change the clocks of a process started by the user
 	}
 	if err := l.Daemon.Shim.SetClocks(l.Host); err != nil {
 		l.Fail(fmt.Errorf("setting the clocks of %s: %w", l.Daemon.Name, err))

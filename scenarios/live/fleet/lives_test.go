@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newLives returns the Lives of a shell script whose first process is already running.
+// newLives returns the Lives of a shell script. Its first process is already running.
 func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	t.Helper()
 	k, err := process.Start()
@@ -43,8 +43,8 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	return l, failures
 }
 
-// TestALifeAfterTheOther checks the order in which a server's processes start and end. A process starts only after the
-// previous one has ended and its files have been changed as required by the kind of stop. For example, a power loss
+// TestALifeAfterTheOther checks the order in which a server's processes start and end. A process does not start until
+// the previous one has ended and its files have been changed as required by the kind of stop. For example, a power loss
 // loses writes that were not synced. If the server is stopped again before the process has started, the process must
 // not start.
 func TestALifeAfterTheOther(t *testing.T) {
@@ -87,7 +87,7 @@ func TestALifeAfterTheOther(t *testing.T) {
 }
 
 // TestWhatALifeStillSays checks that a process's actions count only during its Life, which lasts until the process is
-// stopped. Only the first of several failures counts.
+// stopped. If it fails several times, only the first failure counts.
 func TestWhatALifeStillSays(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	x := l.Begin(nil)

@@ -6,14 +6,14 @@ import (
 	"net"
 )
 
-// Operating systems do not use the ports in this range for outgoing connections. Therefore, no outgoing connection can
-// take a server's port while the server restarts.
+// Operating systems do not use the ports in this range for outgoing connections, so no outgoing connection can take a
+// server's port while the server restarts.
 const (
 	firstPort = 20_000
 	lastPort  = 32_000
 )
 
-// FreePort returns a port of a loopback address. No process is listening on the port, and it is not used for outgoing
+// FreePort returns a port on a loopback address. No process is listening on it, and it is not used for outgoing
 // connections.
 func FreePort(host string) (port int, err error) {
 	for range 100 {

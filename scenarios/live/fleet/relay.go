@@ -18,19 +18,19 @@ import (
 // same goroutine run in order.
 type Loop interface{ Do(f func()) }
 
-// These are the limits of a range of networks (127.1.0.0 and following). Each run uses a network of its own, so that no
-// two runs choose the same port at the same address.
+// Bounds of the range of networks, which starts at 127.1.0.0. Each run uses its own network, so no two runs choose the
+// same port at the same address.
 const (
 	firstNet = 1 << 8
 	lastNet  = 255 << 8
 )
 
-// Relay connects the ports of one run. Before the world begins, it passes bytes on without delay.
+// Relay connects one run's ports. Before the world begins, it passes bytes on without delay.
 type Relay struct {
 	failed func(error)
-	// usually the method caller; tests replace it, because all servers of a test are in one process
+	// the caller method, except in tests, where all servers are in one process
 	knows func(from, to netip.AddrPort) *Port
-	net   int // the second and third byte of the addresses of its processes
+	net   int // the second and third byte of its processes' addresses
 
 	early sync.Mutex // before the world begins: held while connections are accessed
 	loop  Loop       // nil until the world begins
@@ -52,8 +52,8 @@ func newRelay(failed func(error)) *Relay {
 	return r
 }
 
-// do runs f on the loop's goroutine, where connections may be accessed. Before the world begins, do runs f itself, and
-// holds the mutex r.early.
+// do runs f on the loop's goroutine, where connections may be accessed. Before the world begins, it runs f on the
+// calling goroutine, while holding r.early.
 func (r *Relay) do(f func()) {
 	r.early.Lock()
 	defer r.early.Unlock()
@@ -68,8 +68,8 @@ func (r *Relay) do(f func()) {
 	}
 }
 
-// begin makes all further bytes travel through the world of the loop. The servers must already be in the world, and the
-// loop must not be running yet.
+// begin makes all further bytes travel through the loop's world. The servers must already be in the world, and the loop
+// must not be running yet.
 func (r *Relay) begin(l Loop) {
 	r.early.Lock()
 	defer r.early.Unlock()
@@ -94,16 +94,16 @@ func (r *Relay) close() {
 	r.running.Wait()
 }
 
-// Port is the address at which other servers reach a server. A nil Port means that the server does not communicate with
-// other servers.
+// Port is where other servers connect to a server. A nil Port means that the server does not communicate with other
+// servers.
 type Port struct {
 	relay    *Relay
 	name     sim.ProcessID
 	own      netip.Addr // loopback address of the server's process
 	listener *net.TCPListener
 	process  func() int       // returns the ID of the server's process
-	at       string           // address at which the process listens
-	places   []netip.AddrPort // addresses at which the process listens, if the process connects through a proxy
+	at       string           // address at which the process is listening
+	places   []netip.AddrPort // addresses at which the process is listening, if it connects through a proxy
 
 	// Only the loop may use the fields below.
 	host  sim.Host
@@ -112,7 +112,7 @@ type Port struct {
 	sent  uint64
 }
 
-// Listen is an [Opener] for a server to which other servers connect directly.
+// Listen is an [Opener] for a server that accepts direct connections from other servers.
 func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) {
 	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -128,13 +128,13 @@ func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) 
 	return p, nil
 }
 
-// Number returns the number of the port, on 127.0.0.1.
+// Number returns the port number, on 127.0.0.1.
 func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
 // Own returns the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
 
-// Free returns a port on which no process listens at the moment, at the address that Own returns.
+// Free returns a port at Own's address that no process is currently listening on.
 func (p *Port) Free() (netip.AddrPort, error) {
 	n, err := FreePort(p.Own())
 	if err != nil {
@@ -143,7 +143,7 @@ func (p *Port) Free() (netip.AddrPort, error) {
 	return netip.AddrPortFrom(p.own, uint16(n)), nil
 }
 
-// Open accepts connections and forwards them to the given address, on which the server's process listens.
+// Open accepts connections and forwards them to the given address, where the server's process is listening.
 func (p *Port) Open(at string) {
 	p.at = at
 	p.accept(func(caller *Port, tcp *net.TCPConn) {
@@ -153,7 +153,7 @@ func (p *Port) Open(at string) {
 }
 
 // accept calls serve for each connection from one of the servers' processes until the port is closed. Each call has its
-// own goroutine. Connections from other processes are closed at once.
+// own goroutine. Connections from other processes are closed immediately.
 func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
 	r.running.Go(func() {
@@ -176,14 +176,14 @@ func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// plug is a socket together with its reader and its writer.
+// plug is a socket with its reader and writer.
 type plug struct {
 	in  *realtime.In
 	out *realtime.Out
 }
 
-// plug connects a socket to an end of a connection, and begins to read and write. It calls the given function before
-// anything is read.
+// plug connects a socket to one end of a connection, and begins to read and write. It calls begin before anything is
+// read.
 func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	g := &plug{realtime.NewIn(tcp, func() { r.do(e.collect) }), realtime.NewOut(tcp)}
 	r.mu.Lock()
@@ -211,7 +211,7 @@ func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	}()
 }
 
-// finish closes the socket once everything is written.
+// finish closes the socket once everything has been written.
 func (g *plug) finish() {
 	g.out.Finish()
 	g.in.Stop()

@@ -49,7 +49,7 @@ func (s *server) Wake(uint64)           {}
 func (s *server) ClockChanged()         {}
 func (s *server) Fault(sim.ServerFault) {}
 
-// rig is a world in real time with the servers a, b and c.
+// rig is a real-time world with the servers a, b and c.
 type rig struct {
 	*testing.T
 	relay   *Relay
@@ -67,8 +67,8 @@ const travel = time.Millisecond
 // them.
 func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
-// rigOf returns a rig that identifies each server by its operating-system process. process returns the process ID of a
-// server.
+// rigOf returns a rig that identifies each server by its operating-system process. process returns a server's process
+// ID.
 func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	r := &rig{T: t, relay: newRelay(func(err error) { t.Error(err) }), process: process}
 	if process == nil {
@@ -242,7 +242,7 @@ func TestBytesTravelBothWays(t *testing.T) {
 	}
 }
 
-// TestTheWorldBeginsInTheMidst checks that bytes arrive in order if they are sent while the world begins to run.
+// TestTheWorldBeginsInTheMidst checks that bytes arrive in order if they are sent while the world is starting to run.
 func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	r := newRig(t)
 	a, b := r.connect(r.a, r.b)
@@ -335,8 +335,8 @@ func TestDelaysHoldBytes(t *testing.T) {
 	}
 }
 
-// TestLossOfPowerIsSilent checks that messages sent before a loss of power still arrive. The process at the other end
-// must not learn that the connection has ended until the machine is back.
+// TestLossOfPowerIsSilent checks that messages sent before a power loss still arrive. The process at the other end must
+// not learn that the connection has ended until the machine is back.
 func TestLossOfPowerIsSilent(t *testing.T) {
 	for _, caller := range []bool{true, false} {
 		r := newRig(t)
@@ -392,7 +392,7 @@ func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r.side(r.b.Accept()).hears("hello")
 }
 
-// TestCallsThatNobodyTakes checks that a connection ends if no process listens at the other end.
+// TestCallsThatNobodyTakes checks that a connection ends if no process is listening at the other end.
 func TestCallsThatNobodyTakes(t *testing.T) {
 	r := newRig(t)
 	r.begin()

@@ -13,7 +13,7 @@ import (
 )
 
 // ListenSOCKS is an [Opener] for a server whose process can connect to others through a SOCKS proxy (RFC 1928), as Java
-// programs can. The returned port is that proxy. The process tells the proxy which address it wants to connect to.
+// programs can. The returned port is that proxy. The process tells it which address to connect to.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {
@@ -30,7 +30,7 @@ func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.places = addresses
 }
 
-// portAt returns the port of the server whose process listens on an address, or nil if there is none.
+// portAt returns the port of the server whose process is listening on an address, or nil if there is none.
 func (r *Relay) portAt(a netip.AddrPort) *Port {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,13 +65,13 @@ const (
 	addressIPv4 = 1
 )
 
-// granted is the proxy's reply that the connection is established.
+// granted is the proxy's reply that the connection has been established.
 var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 
-// handshake is how long a process may take to say which address it wants to connect to.
+// handshake is how long a process may take to name the address it wants to connect to.
 const handshake = 10 * time.Second
 
-// asked reads the address that a process wants to connect to. The reply is sent later, once the connection is
+// asked reads the address that a process wants to connect to. The reply is sent later, once the connection has been
 // established.
 func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 	if err := tcp.SetReadDeadline(time.Now().Add(handshake)); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// socks returns a server whose process connects through a proxy and listens on an address of the machine.
+// socks returns a server whose process connects through a proxy and listens on one of the machine's addresses.
 func (r *rig) socks(name sim.ProcessID) *server {
 	r.Helper()
 	p, err := r.relay.ListenSOCKS(name, func() int { return r.process(name) })
@@ -31,7 +31,7 @@ func (r *rig) socks(name sim.ProcessID) *server {
 	return s
 }
 
-// ask asks a server's proxy for a connection, as a Java program does. The proxy replies later.
+// ask asks a server's proxy for a connection, as a Java program would. The proxy replies later.
 func (r *rig) ask(from *server, to netip.AddrPort) *side {
 	r.Helper()
 	s := r.call(from, from)
@@ -59,7 +59,7 @@ func (s *side) granted() {
 
 func (s *server) at() netip.AddrPort { return s.Addr().(*net.TCPAddr).AddrPort() }
 
-// TestAProxyKnowsWhoCallsWhom checks that the proxy confirms a connection once it is established, and that the
+// TestAProxyKnowsWhoCallsWhom checks that the proxy confirms a connection once it has been established, and that the
 // connection's bytes travel over the link between the two servers.
 func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	for _, early := range []bool{false, true} {
@@ -99,7 +99,7 @@ func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	}
 }
 
-// TestAProxyRefuses checks that a proxy refuses connections to addresses on which no server's process listens, and
+// TestAProxyRefuses checks that a proxy refuses connections to addresses on which no server's process is listening, and
 // bytes that are not SOCKS.
 func TestAProxyRefuses(t *testing.T) {
 	r := newRig(t)

@@ -33,17 +33,17 @@ type Disk struct {
 	sizes []grown
 }
 
-// grown is the size of a file at a point in time.
+// grown is a file's size at a point in time.
 type grown struct {
 	at    time.Time
 	inode uint64
 	size  int64
 }
 
-// writeBack is the time after which Linux writes data to disk on its own (vm.dirty_expire_centisecs).
+// writeBack is how long it takes Linux to write data to disk on its own (vm.dirty_expire_centisecs).
 const writeBack = 30 * time.Second
 
-// Begin records the sizes of the files when a process starts.
+// Begin records the file sizes when a process starts.
 func (d *Disk) Begin(folder string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

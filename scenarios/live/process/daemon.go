@@ -25,7 +25,8 @@ type Daemon struct {
 	held    bool
 }
 
-// Start starts a process. During a pause, it pauses the new process immediately. The previous process must have ended.
+// Start starts a process. If the daemon is paused, the new process is paused immediately. The previous process must
+// have ended.
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,14 +41,14 @@ func (d *Daemon) Start() (err error) {
 	return err
 }
 
-// running returns the latest process, or nil if there was none.
+// running returns the latest process, or nil if there has been none.
 func (d *Daemon) running() *Process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.process
 }
 
-// PID returns the ID of the latest process, or 0 if there was none.
+// PID returns the latest process's ID, or 0 if there has been none.
 func (d *Daemon) PID() int {
 	if p := d.running(); p != nil {
 		return p.pid
@@ -55,7 +56,7 @@ func (d *Daemon) PID() int {
 	return 0
 }
 
-// Ended returns a channel that is closed once the latest process has ended, or nil if there was no process.
+// Ended returns a channel that is closed once the latest process has ended, or nil if there has been no process.
 func (d *Daemon) Ended() <-chan struct{} {
 	if p := d.running(); p != nil {
 		return p.done
@@ -81,15 +82,15 @@ func (d *Daemon) Hold(on bool) (err error) {
 	return err
 }
 
-// Kill kills the process, and returns once it has ended.
+// Kill kills the process and returns once it has ended.
 func (d *Daemon) Kill() {
 	if p := d.running(); p != nil {
 		_ = p.Kill() // this fails if the process has already ended, by itself or with the keeper
 	}
 }
 
-// ShutDown asks the process to end, and repeats the request at the given interval. If the process has not ended within
-// patience, ShutDown kills it.
+// ShutDown asks the process to end, and repeats the request at the given interval. If the process is still running
+// after patience, ShutDown kills it.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
 	if p == nil || p.Cont() != nil {
@@ -110,14 +111,14 @@ func (d *Daemon) log() string { return d.Folder + ".log" }
 // errDied reports that a process ended on its own.
 var errDied = errors.New("ended by itself")
 
-// Died returns an error that says how the process ended on its own, with the end of its log.
+// Died returns an error that says how the process ended on its own, and includes the end of its log.
 func (d *Daemon) Died() error {
 	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().ended(), d.LastWords())
 }
 
 // Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
 // error if the process has ended. If the process is not ready within patience, it returns a [LateError]. failure is a
-// phrase for this error that says what is wrong, such as "does not listen".
+// phrase that tells this error what is wrong, for example "does not listen".
 func (d *Daemon) Await(ready func() bool, failure string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {
@@ -135,7 +136,7 @@ func (d *Daemon) Await(ready func() bool, failure string, patience, every time.D
 	return nil
 }
 
-// LastWords returns the last lines of the log, in a form that can be appended to a sentence.
+// LastWords returns the last lines of the log, in a form that can be added to a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5
 	b, err := os.ReadFile(d.log())

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Identity is a self-signed certificate by which the servers of a run recognize each other. Any process that has the
-// private key is a server of this run.
+// Identity is a self-signed certificate by which a run's servers recognize each other. Any process that has the private
+// key is a server of this run.
 type Identity struct {
 	Certificate string // path of the certificate (PEM)
 	Key         string // path of a file with the key and the certificate (PEM); only this user can read it
 }
 
-// NewIdentity creates an identity, and writes it to a folder that only this user can read. The certificate never
-// expires, because the clocks of servers may jump.
+// NewIdentity creates an identity and writes it to a folder that only this user can read. The certificate never
+// expires, because servers' clocks may jump.
 func NewIdentity(folder string) (id Identity, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

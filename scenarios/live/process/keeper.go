@@ -9,9 +9,8 @@
 //
 // A [Daemon] is a server program that runs in its own folder, as one process after another. A preloaded library
 // (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of the process's machine: clocks that jump and drift, and slow
-// fsyncs. The library also records how much of an append-only file is on disk, so that a loss of power can remove the
-// rest ([Disk]). In a Java program, waits use the kernel's clocks, so only its wall clock can be changed, and only by
-// jumps.
+// fsyncs. The library also records how much of an append-only file is on disk, so that a power loss can remove the rest
+// ([Disk]). In a Java program, waits use the kernel's clocks, so only its wall clock can be changed, and only by jumps.
 //
 // This package runs in real time, with processes, signals and files, and compiles the library with gcc. It needs Linux;
 // on other systems, [Start] returns an error.
@@ -60,7 +59,7 @@ func (s status) String() string {
 	return fmt.Sprintf("ended with exit status %d", s.Code)
 }
 
-// ErrGone reports that the keeper process has ended, and all processes that it started have ended with it.
+// ErrGone reports that the keeper process has ended, along with all processes that it started.
 var ErrGone = errors.New("the supervisor of the run's processes has ended, and so have these processes")
 
 // ErrEnded reports that a command has already ended and so cannot be stopped or resumed.

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// parent is an environment variable that makes a process of this test act as a run: it starts several processes and is
-// then killed.
+// parent is an environment variable that makes a process started by this test act as a run: it starts several processes
+// and is then killed.
 const parent = "FENCEPOST_KEEPER_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // family is a shell command that starts three processes: a child, a process that has left the session, and a process
-// that has also lost its parent. Each writes its ID to a file. The file "all" exists once all of them have done so.
+// that has also lost its parent. Each writes its ID to a file. Once all of them have done so, the file "all" exists.
 const family = `echo $$ >leader
 sh -c 'echo $$ >child; exec sleep 1000' &
 setsid sh -c 'echo $$ >gone-off; exec sleep 1000' &
@@ -40,7 +40,7 @@ sleep 1000`
 
 var members = []string{"leader", "child", "gone-off", "orphan"}
 
-// beParent starts a keeper, which runs the command family. It prints the keeper's folder, and waits to be killed.
+// beParent starts a keeper, which runs the family command. It prints the keeper's folder, and waits to be killed.
 func beParent() {
 	k, err := Start()
 	if err == nil {
@@ -188,8 +188,8 @@ func run(t *testing.T, k *Keeper, script string) *Process {
 	return p
 }
 
-// TestStopIsOverWhenNothingRuns stops a group of two processes that count as fast as they can. Neither may continue to
-// count between Stop and Cont.
+// TestStopIsOverWhenNothingRuns stops a group of two processes that are counting as fast as they can. Neither may
+// continue to count between Stop and Cont.
 func TestStopIsOverWhenNothingRuns(t *testing.T) {
 	k := started(t)
 	p := run(t, k, `count() { i=0; while :; do i=$((i+1)); echo $i >$1; done; }
@@ -301,8 +301,8 @@ func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	}
 }
 
-// TestSignalsAreIgnoredByNobodyElse checks that a command inherits the signal handling of this process rather than that
-// of the keeper.
+// TestSignalsAreIgnoredByNobodyElse checks that a command inherits this process's signal handling rather than the
+// keeper's.
 func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	ignored := func(status string) string {
 		_, after, _ := strings.Cut(status, "SigIgn:")
@@ -325,8 +325,7 @@ func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	}
 }
 
-// TestManyThatEndAtOnce checks that the exit status of a command is known even if the command ends before Start
-// returns.
+// TestManyThatEndAtOnce checks that a command's exit status is known even if the command ends before Start returns.
 func TestManyThatEndAtOnce(t *testing.T) {
 	k := started(t)
 	for i := range 100 {

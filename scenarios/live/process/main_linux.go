@@ -21,7 +21,7 @@ import (
 )
 
 // Main runs the keeper if this process was started as one. In that case, it does not return. Every program that calls
-// [Start] must call Main before anything else; tests call it in TestMain.
+// [Start] must call Main before doing anything else; tests call it in TestMain.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return
@@ -36,7 +36,7 @@ func Main() {
 	os.Exit(code)
 }
 
-// ownGroup makes a process start in its own process group.
+// ownGroup makes a process start in a process group of its own.
 var ownGroup = &syscall.SysProcAttr{Setpgid: true}
 
 // fifo creates a FIFO, and opens it without waiting for a writer.
@@ -47,7 +47,7 @@ func fifo(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// watch is the state of a keeper process.
+// watch is a keeper process's state.
 type watch struct {
 	mu       sync.Mutex // held from the start of a process until the process is in children
 	out      *json.Encoder
@@ -58,7 +58,7 @@ func (w *watch) run() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("becoming the reaper of all descendants: %w", err)
 	}
-	// Catch the signals instead of ignoring them, because every process that is started would inherit an ignored
+	// Catch the signals instead of ignoring them, because every process started from here would inherit an ignored
 	// signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	ended := make(chan os.Signal, 1)
@@ -110,7 +110,7 @@ func (w *watch) say(r report) {
 	_ = w.out.Encode(r) // If nobody reads reports anymore, the orders have ended, too.
 }
 
-// reap waits for all processes that have ended, and reports those that were started by an order.
+// reap collects all processes that have ended, and reports those that were started by an order.
 func (w *watch) reap() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,8 +186,8 @@ func start(c *Command) (pid int, err error) {
 	return syscall.ForkExec(c.Path, c.Args, attr)
 }
 
-// patience is the maximum time that the keeper waits for a signal to take effect. A thread may be in a system call that
-// cannot be interrupted.
+// patience is the maximum time that the keeper waits for a signal to take effect. A thread may be in an uninterruptible
+// system call.
 const patience = 10 * time.Second
 
 // stop stops a process group, and waits until all its threads have stopped. ended reports whether all its processes
@@ -226,8 +226,8 @@ func stopped(group int) (stopped, ended bool) {
 	return true, ended
 }
 
-// killAll kills all descendants until none are left. It may have to do so repeatedly, because a process may start
-// another one before it is killed.
+// killAll keeps killing descendants until none are left. Once may not be enough, because a process may start another
+// one before it is killed.
 func (w *watch) killAll() {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left := descendants(os.Getpid())
@@ -241,7 +241,7 @@ func (w *watch) killAll() {
 	}
 }
 
-// stat is the state of a process or a thread, from /proc.
+// stat is the state of a process or thread, from /proc.
 type stat struct {
 	pid, parent, group int
 	state              string
@@ -295,7 +295,7 @@ func descendants(of int) (list []int) {
 	return list
 }
 
-// Monotonic returns the time of CLOCK_MONOTONIC in ns. It is the same for all processes on the machine.
+// Monotonic returns the CLOCK_MONOTONIC time in ns. It is the same for all processes on the machine.
 func Monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// output passes the output of a command to the writer in Command.Output.
+// output passes a command's output to the writer in Command.Output.
 type output struct {
 	in     *os.File      // the FIFO to read; nil if the output is not wanted
 	copied chan struct{} // closed once all output has been copied
@@ -17,7 +17,7 @@ type output struct {
 	to io.Writer // nil once output must no longer be passed on
 }
 
-// listenTo creates a FIFO for the output of a command, if the command's Output is set.
+// listenTo creates a FIFO for a command's output, if the command's Output is set.
 func (k *Keeper) listenTo(c *Command) (*output, error) {
 	o := &output{copied: make(chan struct{}), to: c.Output}
 	if c.Output == nil {
@@ -36,7 +36,7 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 	return o, nil
 }
 
-// copy copies the output until the FIFO has no writers left.
+// copy copies the output until the FIFO has no more writers.
 func (o *output) copy() {
 	defer close(o.copied)
 	if o.in != nil {

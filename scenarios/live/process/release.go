@@ -12,12 +12,11 @@ import (
 // Release is a version of a program: {7, 0} means 7.0.
 type Release [2]int
 
-// ErrOld reports that a program is too old to be used.
+// ErrOld reports that a program is too old.
 var ErrOld = errors.New("its version is too old")
 
-// Says runs a command that prints the version of a program, and returns the version. The output must match the given
-// pattern, whose two groups are the two numbers of the version. The error wraps [ErrOld] if the version is older than
-// oldest.
+// Says runs a command that prints a program's version, and returns the version. The output must match the given
+// pattern, whose two groups capture the version numbers. The error wraps [ErrOld] if the version is older than oldest.
 func Says(pattern *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
 	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	found := pattern.FindStringSubmatch(string(text))

@@ -17,12 +17,13 @@ import (
 //go:embed preload/shim.c
 var shimSource []byte
 
-// ErrNoCompiler reports that the shim cannot be compiled, because there is no gcc.
+// ErrNoCompiler reports that the shim cannot be compiled, because gcc is not installed.
 var ErrNoCompiler = errors.New(
 	"gcc is missing: it compiles the library through which this fault strikes a real server. " +
 		"Install it (Debian: apt install gcc libc6-dev)")
 
-// CanShim returns nil if the shim can be compiled on this machine, and otherwise the reason, which is [ErrNoCompiler].
+// CanShim returns nil if the shim can be compiled on this machine. Otherwise it returns the reason, which is
+// [ErrNoCompiler].
 func CanShim() error {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return ErrNoCompiler
@@ -43,7 +44,7 @@ func Compile(folder string) (string, error) {
 	return library, nil
 }
 
-// These are the offsets, in bytes, of the fields in the file that controls the library. Each field has eight bytes.
+// Byte offsets of the fields in the library's control file. Each field is eight bytes long.
 const (
 	fieldVersion = iota
 	fieldBase
@@ -72,14 +73,14 @@ type Shim struct {
 // mono is what the clock shows then, both in ns. ppm is the deviation of the rate.
 type segment struct{ base, mono, ppm int64 }
 
-// valueAt returns the value of the clock at the given time of the machine's monotonic clock.
+// valueAt returns the clock's value at the given time on the machine's monotonic clock.
 func (s segment) valueAt(now int64) int64 {
 	past := now - s.base
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the shim, a library for changing clocks, for the processes of a daemon. All these processes use the
-// same control file, because a machine's clock keeps running when a process ends.
+// NewShim prepares the shim, a library for changing clocks, for a daemon's processes. They all use the same control
+// file, because a machine's clock keeps running when a process ends.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -107,11 +108,11 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the maximum accepted difference between the wall clock of a process and that of its simulated server. It
-// applies if no library has been loaded to change the process's clock.
+// farOff is the maximum accepted difference between a process's wall clock and that of its simulated server. It applies
+// if no library has been loaded to change the process's clock.
 const farOff = time.Second
 
-// SetClocks sets the clocks of the process to the clocks of its simulated server.
+// SetClocks sets the process's clocks to those of its simulated server.
 func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {

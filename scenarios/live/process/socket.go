@@ -26,7 +26,7 @@ func Holds(process int, socket string) bool {
 	})
 }
 
-// GroupHolds reports whether any process in the process group has a socket open. It may be called on any goroutine.
+// GroupHolds reports whether any process in the process group has a socket open. It may be called from any goroutine.
 func (p *Process) GroupHolds(socket string) bool {
 	list, err := os.ReadDir("/proc")
 	if err != nil || socket == "" {
@@ -54,8 +54,8 @@ func groupOf(pid int) int {
 	return group
 }
 
-// SocketOf returns the name of a connection's local socket, such as "socket:[12345]". The file descriptors of a process
-// refer to the socket by this name (proc(5), net/tcp). SocketOf returns "" if there is no such socket.
+// SocketOf returns the name of a connection's local socket, such as "socket:[12345]", or "" if there is no such socket.
+// A process's file descriptors refer to the socket by this name (proc(5), net/tcp).
 func SocketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
@@ -74,7 +74,7 @@ func SocketOf(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// written formats an address as the kernel does: in words of four bytes, each in reverse order. An IPv4 address is one
+// written formats an address the way the kernel does: in four-byte words, each in reverse order. An IPv4 address is one
 // such word, which is also the last word of the corresponding IPv6 address.
 func written(at netip.AddrPort) string {
 	var text string

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Keeper controls a keeper process. Its methods may be called on any goroutine.
+// Keeper controls a keeper process. Its methods can be called from any goroutine.
 type Keeper struct {
 	folder string
 	cmd    *exec.Cmd
@@ -30,7 +30,7 @@ type Keeper struct {
 	running map[int]*Process
 }
 
-// answer is the keeper's report on an order, and the process that the order concerned. The process is nil if it is not
+// answer is the keeper's report on an order. process is the process that the order was about, or nil if it is not
 // running.
 type answer struct {
 	report
@@ -96,7 +96,7 @@ func readReport(in *bufio.Reader) (r report, err error) {
 	return r, json.Unmarshal(line, &r)
 }
 
-// Folder returns the private folder of the run, which the keeper deletes when it ends.
+// Folder returns the run's private folder, which the keeper deletes when it ends.
 func (k *Keeper) Folder() string { return k.folder }
 
 // listen handles the keeper's reports until the keeper has ended.
@@ -198,7 +198,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason returns an error of package exec without the parts that the caller adds itself.
+// reason strips what the caller adds itself from an error returned by package exec.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -208,7 +208,7 @@ func reason(err error) error {
 }
 
 // Close kills everything that the keeper has started, including all descendants, and deletes the folder. It returns
-// when this is done.
+// once this is done.
 func (k *Keeper) Close() error {
 	err := k.orders.Close()
 	<-k.gone
@@ -224,12 +224,12 @@ func (p *Process) ended() status {
 	return p.status
 }
 
-// held is the maximum time that Wait waits for the output of a process that has ended. Another process may still have
-// the output open.
+// held is how long Wait waits for the output of a process that has ended. Another process may still have the output
+// open.
 const held = time.Second
 
 // Wait waits until the process has ended and its output has been copied. It returns nil if the process ended with
-// status 0, and otherwise an error that says how it ended.
+// status 0. Otherwise it returns an error that says how the process ended.
 func (p *Process) Wait() error {
 	s := p.ended()
 	select {
@@ -253,8 +253,8 @@ func (p *Process) Stop() error { return p.order("stop") }
 // Cont continues a stopped process group.
 func (p *Process) Cont() error { return p.order("cont") }
 
-// Kill kills the process group with SIGKILL, whether or not it is stopped, and returns once the process has ended. It
-// is not an error if the process has already ended.
+// Kill kills the process group with SIGKILL, even if it is stopped, and returns once the process has ended. It is not
+// an error if it had already ended.
 func (p *Process) Kill() error {
 	if err := p.order("kill"); err != nil && !errors.Is(err, ErrEnded) {
 		return err
@@ -271,7 +271,7 @@ func (p *Process) order(what string) error {
 	return err
 }
 
-// environment returns the environment of this process, without the variable that makes it a keeper.
+// environment returns this process's environment without the variable that makes it a keeper.
 func environment() []string {
 	var list []string
 	for _, v := range os.Environ() {

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Conn is a connection between a client that runs as a process on the host and a server in the simulated world. It has
+// Conn is a connection between a server in the simulated world and a client that runs as a process on the host. It has
 // a socket on the client's side and a sim.Pipe on the server's side. Its methods must be called on the loop's goroutine
 // (see Loop).
 type Conn struct {
@@ -39,7 +39,7 @@ type request struct {
 	phase string
 }
 
-// newConn returns a connection for a socket. Calling serve starts reading from and writing to the socket.
+// newConn returns a connection for a socket. Call serve to start reading from and writing to the socket.
 func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) (c *Conn, serve func()) {
 	c = &Conn{Client: client, Server: server, front: f, secret: f.Secret(client), wiring: w}
 	in, out := NewIn(tcp, c.Collect), NewOut(tcp)
@@ -54,13 +54,13 @@ func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring
 type Source interface {
 	// Take reads everything that the client has sent so far, and reports whether Collected has something to return.
 	Take() bool
-	// Collected returns what was read since the last call, and whether nothing more will arrive.
+	// Collected returns what has been read since the last call, and whether nothing more will arrive.
 	Collected() (in []byte, ended bool)
 	// Stop tells the source that Collected will not be called again.
 	Stop()
 }
 
-// Sink accepts the bytes that are sent to a client on a connection.
+// Sink accepts the bytes being sent to a client on a connection.
 type Sink interface {
 	// Add queues a copy of b. It returns false if too many bytes are queued.
 	Add(b []byte) bool
@@ -70,15 +70,15 @@ type Sink interface {
 	Reset()
 }
 
-// opener is a Sink that can leave the client's attempt to connect pending until the attempt in the world has ended.
+// opener is a Sink that can leave the client's connection attempt pending until the attempt in the world has ended.
 type opener interface {
-	// Opened tells the sink how the attempt to connect ended, as in [sim.Endpoint].
+	// Opened tells the sink how the connection attempt ended, as in [sim.Endpoint].
 	Opened(sim.Status)
 }
 
-// Connect creates a connection that is known to belong to a client and therefore needs no password. The source provides
-// the client's bytes. The caller must call Collect whenever bytes are available. If w is not nil, the protocol is not
-// Redis's.
+// Connect creates a connection that is known to belong to a client and therefore doesn't need a password. source
+// provides the client's bytes. The caller must call Collect whenever bytes are available. If w is not nil, the protocol
+// is not Redis's.
 func (f *Front) Connect(client, server sim.ProcessID, source Source, sink Sink, w *Wiring) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: source, out: sink, secret: f.Secret(client),
 		wiring: w}
@@ -89,7 +89,7 @@ func (f *Front) Connect(client, server sim.ProcessID, source Source, sink Sink, 
 // Collect makes the loop handle what the client has sent so far. It may be called on any goroutine.
 func (c *Conn) Collect() { c.front.loop.Do(c.collect) }
 
-// begin accepts the connection as one of the client's connections, and opens its pipe in the world.
+// begin accepts the connection as one of the client's, and opens its pipe in the world.
 func (c *Conn) begin() {
 	w := c.front.loop.world
 	c.known = true
@@ -167,7 +167,7 @@ func (c *Conn) write(b []byte, ended bool) {
 	}
 }
 
-// line is the sim.Line of a connection. The connection's wire uses it to send and receive.
+// line implements sim.Line for a connection. The connection's wire uses it to send and receive.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time    { return l.front.loop.world.Now() }
@@ -189,7 +189,7 @@ func (c *Conn) fail(err error) {
 	c.Close()
 }
 
-// Forward sends a request to the server, as part of an attempt. phase names the purpose of the request.
+// Forward sends the server a request that is part of an attempt. phase names the request's purpose.
 func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	if c.over {
 		return
@@ -210,7 +210,7 @@ func (c *Conn) ask(r request) {
 	c.pipe.Ask(r.args, r.of, r.phase)
 }
 
-// Number returns the number of the connection, which is unique in a run, as in [sim.Incoming].
+// Number returns the connection's number, which is unique within a run, as in [sim.Incoming].
 func (c *Conn) Number() uint64 { return c.pipe.Number() }
 
 // Send sends a copy of b to the client.
@@ -252,8 +252,8 @@ func (c *Conn) reset() {
 
 // The methods below implement sim.Endpoint.
 
-// Opened sends the requests that have waited for the connection. If no server listens or the host does not answer, it
-// ends the connection.
+// Opened sends the requests that have been waiting for the connection. If no server is listening or the host does not
+// answer, it ends the connection.
 func (c *Conn) Opened(s sim.Status) {
 	if o, waits := c.out.(opener); waits {
 		o.Opened(s)

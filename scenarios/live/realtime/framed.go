@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// A Front (the server end of the clients' connections) sends each reply in a frame if the client is a world in another
-// process of this program. A frame consists of one byte for its kind, four bytes for the length of the content, and the
+// If a client is a world in another process of this program, the Front (the server end of the client's connection)
+// sends it each reply in a frame. A frame consists of one byte for its kind, four bytes for the content length, and the
 // content.
 const (
 	FrameReply   byte = '=' // the reply to a request; replies come in order
@@ -37,9 +37,9 @@ func appendRequest(b []byte, args []string) []byte {
 	return b
 }
 
-// Framed is a connection from a world to the [Front] of another world, with framed replies. If its own loop is late,
-// the loop first handles all frames that have arrived. So a client that continues after a pause receives everything
-// that has arrived in the meantime before its timers fire.
+// Framed is a connection with framed replies from one world to another world's [Front]. If its own loop is late, the
+// loop first handles all frames that have arrived. So when a client continues after a pause, it receives everything
+// that arrived in the meantime before its timers fire.
 type Framed struct {
 	loop  *Loop
 	in    *In
@@ -53,8 +53,8 @@ type Framed struct {
 // Door is what a client needs to connect to a server through a [Front]: an address and the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection. When DialFramed returns, the [Front] has accepted the connection. The loop calls took
-// for each frame, and ended when the connection ends.
+// DialFramed opens a connection. When it returns, the [Front] has accepted the connection. The loop calls took for each
+// frame, and ended when the connection ends.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {
@@ -108,5 +108,5 @@ func (f *Framed) collect() {
 	}
 }
 
-// frameHead is the number of bytes that precede the content of a frame: its kind and length.
+// frameHead is the number of bytes that precede a frame's content: its kind and length.
 const frameHead = 5

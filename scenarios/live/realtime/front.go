@@ -14,27 +14,27 @@ import (
 
 // Handler decides how to handle what clients send. Its methods are called on the loop's goroutine (see Loop).
 type Handler interface {
-	// Asked is called for each complete request, in the order in which the client sent the requests on the connection.
+	// Asked is called for each complete request, in the order in which the client sent the requests on this connection.
 	// To pass the request on to the server, call Forward.
 	Asked(c *Conn, args []string)
-	// Malformed is called for bytes that are not the beginning of a command. The front replies with an error and closes
-	// the connection, as Redis does.
+	// Malformed is called for bytes that cannot be the beginning of a command. The front replies with an error and
+	// closes the connection, like Redis.
 	Malformed(c *Conn, b []byte)
 	// Forwarded is called for each request that a wire has derived from a client's bytes, before it is passed on.
 	Forwarded(c *Conn, args []string)
 	// Declined is called when a wire rejects a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)
 	// Received is called when bytes from the server have arrived for the client. The bytes are valid only during the
-	// call. The argument to is the request that the bytes answer, or nil if the bytes are a push. To pass the bytes on
-	// to the client, call Send.
+	// call. to is the request that they answer, or nil if they are a push. To pass the bytes on to the client, call
+	// Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
-	// Ended is called when the server's side of the connection has ended. s is Refused if no process listens on the
-	// server's port, Reset if the connection broke, and NoReply if the server closed it. The handler must call Close if
-	// s is NoReply, and Reset otherwise.
+	// Ended is called when the server's side of the connection has ended. s is Refused if no process is listening on
+	// the server's port, Reset if the connection broke, and NoReply if the server closed it. The handler must call
+	// Close if s is NoReply, and Reset otherwise.
 	Ended(c *Conn, s sim.Status)
 }
 
-// Front accepts connections from the clients of a world, on one port for each pair of client and server. On a port that
+// Front accepts connections from a world's clients, on one port for each pair of client and server. On a port that
 // speaks Redis's protocol, a connecting process must first authenticate with the client's password, as with Redis. On
 // any other port, the process must belong to the client. Connections from other processes have no effect on the run.
 type Front struct {
@@ -56,7 +56,7 @@ func NewFront(l *Loop, h Handler) *Front {
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Wiring configures ports that speak a protocol other than Redis's. Such ports need no password.
+// Wiring configures ports that speak a protocol other than Redis's. Such ports do not require a password.
 type Wiring struct {
 	Caller sim.Caller
 	Serial bool // see sim.Front
@@ -114,8 +114,8 @@ func (f *Front) Settled() bool {
 	return true
 }
 
-// Drain handles everything that a client has sent so far, as if it had been sent now. It must be called on the loop,
-// while the client is stopped.
+// Drain handles everything a client has sent so far, as if it had been sent now. It must be called on the loop, while
+// the client is stopped.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range append(f.callersOf(client), f.conns[client]...) {
@@ -125,8 +125,8 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// drop handles everything that a client has sent so far, and then closes its connections. It is called before the
-// client is killed.
+// drop handles everything a client has sent so far, and then closes its connections. It is called before the client is
+// killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range f.callersOf(client) {
 		if c.in.Take() {

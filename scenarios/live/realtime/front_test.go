@@ -47,7 +47,7 @@ type rig struct {
 const stepLimit = time.Minute
 
 // newRig returns a rig whose world has the given link delay. The world runs in the background until the test ends or
-// the method done is called.
+// the rig's done method is called.
 func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: delay, Hi: delay}, Endless: true})
 	w.AddServer("redis-1", redis.New(redis.Config{}))
@@ -248,8 +248,8 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCommandIsRefused sends bytes to a Front. Bytes that are not a command must be refused. Incomplete
-// commands and health checks that Redis accepts must not be refused. No bytes may end the run.
+// TestWhatIsNoCommandIsRefused checks that a Front refuses bytes that are not a command. It must not refuse incomplete
+// commands, or health checks that Redis accepts. No bytes may end the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is not a command",
@@ -335,7 +335,7 @@ func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	r.until("it is sent", func() bool { return r.world.Sent("client-1", "redis-1") == 2 })
 }
 
-// TestARemoteServerIsTheServer checks that a server of one world can serve a client of another world.
+// TestARemoteServerIsTheServer checks that a server in one world can serve a client in another world.
 func TestARemoteServerIsTheServer(t *testing.T) {
 	there := newRig(t, framing{}, 0)
 	clock := hostClock(t)

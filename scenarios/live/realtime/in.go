@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// In reads from a socket for a loop. A goroutine reads bytes as they arrive. In addition, the loop can read everything
-// that has arrived so far (Take).
+// In reads from a socket on behalf of a loop. A goroutine reads bytes as they arrive. In addition, the loop can read
+// everything that has arrived so far (Take).
 type In struct {
 	raw  syscall.RawConn
 	post func() // makes the loop call Collected
@@ -22,7 +22,7 @@ type In struct {
 // mostRead is the number of uncollected bytes at which In stops reading.
 const mostRead = 1 << 20
 
-// NewIn returns an In for a socket. It calls post, on any goroutine, when bytes are available; post must make the loop
+// NewIn returns an In for a socket. When bytes are available, it calls post, on any goroutine; post must make the loop
 // call Collected.
 func NewIn(socket *net.TCPConn, post func()) *In {
 	b := &In{post: post}
@@ -90,7 +90,7 @@ func (b *In) Take() bool {
 	return len(b.in) > 0 || b.ended
 }
 
-// Collected returns what was read since the last call, and whether nothing more will arrive.
+// Collected returns what has been read since the last call, and whether nothing more will arrive.
 func (b *In) Collected() (in []byte, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ const mostInline = 64 << 10
 var errInline = errors.New("the bytes are neither a RESP array nor an inline command")
 
 // cutRequest parses the first request in b, and returns its words and the bytes after it. A request is an array of bulk
-// strings, or an inline command without quotes, as health checks send it ("PING"). args is nil if the request is
+// strings, or an inline command without quotes, such as a health check's "PING". args is nil if the request is
 // incomplete. It is also nil for an empty line, which is skipped.
 func cutRequest(b []byte) (args []string, rest []byte, err error) {
 	if b[0] == '*' {

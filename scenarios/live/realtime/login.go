@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These are limits on connections that have not been authenticated with the password.
+// Limits on connections that have not been authenticated with the password.
 const (
 	mostCallers    = 64       // number of such connections at a port; if there are more, the oldest one is closed
 	mostRefusals   = 16       // number of refused requests on a connection; after that, it is closed
 	mostUnverified = 16 << 10 // length of a request in bytes
 )
 
-// These are the replies on unauthenticated connections. The first two begin like Redis's own replies.
+// Replies on unauthenticated connections. The first two begin like Redis's own replies.
 const (
 	noAuth = "NOAUTH fencepost: Authentication required. " +
 		"This port belongs to one client, and the password is part of the URL in that client's environment, " +
@@ -36,7 +36,7 @@ func (f *Front) Secret(client sim.ProcessID) string {
 	return f.secrets[client]
 }
 
-// Share sets the password for a client's ports. It is meant for connections that no other process can open.
+// Share sets the password for a client's ports. Use it for connections that no other process can open.
 func (f *Front) Share(client sim.ProcessID, secret string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,8 +78,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit consumes what a caller sends up to and including the password, and passes none of it on. Once the password has
-// arrived, admit returns the bytes after it.
+// admit consumes what a caller sends up to and including the password, and does not pass any of it on. Once the
+// password has arrived, admit returns the bytes after it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)
@@ -145,8 +145,7 @@ func (c *Conn) hangUp() {
 	c.in.Stop()
 }
 
-// Refused returns the number of connections to a client's ports that were refused. It must be called on the loop's
-// goroutine.
+// Refused returns the number of refused connections to a client's ports. It must be called on the loop's goroutine.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
 // receive adds a new connection to the list of unauthenticated connections. If there are too many, it closes the oldest
@@ -177,7 +176,7 @@ func (f *Front) dismiss(c *Conn) {
 	f.callers = slices.DeleteFunc(f.callers, func(o *Conn) bool { return o == c })
 }
 
-// callersOf returns the unauthenticated connections to the ports of a client.
+// callersOf returns the unauthenticated connections to a client's ports.
 func (f *Front) callersOf(client sim.ProcessID) (list []*Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -100,7 +100,7 @@ func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	}
 }
 
-// TestWaysToGiveThePassword tries all the ways in which libraries send a password.
+// TestWaysToGiveThePassword checks all the ways in which libraries send a password.
 func TestWaysToGiveThePassword(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	secret := r.front.Secret("client-1")

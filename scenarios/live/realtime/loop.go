@@ -37,7 +37,7 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 }
 
 // NewOwnLoop returns a loop for a world whose clients run in this process and use the host's clocks. If the host runs
-// an event late, the clients notice, as they would after their process was stopped.
+// an event late, the clients notice, just as if their process had been stopped for a while.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true
@@ -84,8 +84,8 @@ func (l *Loop) Err() error {
 // Late returns the lateness of the events so far.
 func (l *Loop) Late() Lateness { return l.late }
 
-// Run runs events and posted functions until done (if not nil) returns true, Fail was called, or the world's time
-// reaches limit. It reports whether it has reached the limit. Run continues even when there are no events, because a
+// Run runs events and posted functions until done (if not nil) returns true, Fail is called, or the world's time
+// reaches limit. It reports whether it reached the limit. Run continues even when there are no events, because a
 // function may still be posted.
 func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	for {
@@ -106,7 +106,7 @@ func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	}
 }
 
-// turn runs all events that are due and all functions that were posted.
+// turn runs all due events and posted functions.
 func (l *Loop) turn(limit sim.Time) {
 	if !l.own {
 		l.catchUp(limit)
@@ -129,10 +129,10 @@ func (l *Loop) turn(limit sim.Time) {
 	l.catchUp(limit)
 }
 
-// lateAfter is the delay after which a loop whose clients run in this process (see NewOwnLoop) counts as late.
+// lateAfter is the delay after which a loop whose clients run in this process (see NewOwnLoop) is considered late.
 const lateAfter = sim.Time(time.Millisecond)
 
-// catchUp runs all events that are due, and advances the world to the host's time, but not beyond limit.
+// catchUp runs all due events, and advances the world to the host's time, but not beyond limit.
 func (l *Loop) catchUp(limit sim.Time) {
 	now := max(min(l.clock.Now(), limit), l.world.Now())
 	for {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// handClock is a host clock that the test controls. Each wait takes the requested time plus stall.
+// handClock is a host clock controlled by the test. Each wait takes the requested time plus stall.
 type handClock struct {
 	now    sim.Time
 	stall  time.Duration // added to every wait
@@ -36,7 +36,7 @@ func (c *handClock) Wait(d time.Duration, wake <-chan struct{}) {
 func newLoop(c Clock) *Loop { return NewLoop(sim.New(1, sim.Options{Endless: true}), c) }
 
 // TestEventsComeBeforeOperations checks that a posted function runs after all events that are due, and at the host's
-// current time, however late the host is.
+// current time, no matter how late the host is.
 func TestEventsComeBeforeOperations(t *testing.T) {
 	for _, stall := range []time.Duration{0, 3 * time.Millisecond, 20 * time.Millisecond} {
 		c := &handClock{stall: stall}
@@ -72,7 +72,7 @@ func TestEventsComeBeforeOperations(t *testing.T) {
 	}
 }
 
-// TestOwnClientsSeeHowLateItIs checks that a late event happens at the host's actual time if the clients are code of
+// TestOwnClientsSeeHowLateItIs checks that a late event happens at the host's actual time if the clients are code in
 // this process.
 func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	c := &handClock{stall: 3 * time.Second}
@@ -119,7 +119,7 @@ func TestAFailureEndsARun(t *testing.T) {
 	}
 }
 
-// TestLatenessIsMeasured checks that the lateness of each event for which the loop had to wait is recorded.
+// TestLatenessIsMeasured checks that the lateness of each event that the loop had to wait for is recorded.
 func TestLatenessIsMeasured(t *testing.T) {
 	c := &handClock{stall: 4 * time.Millisecond}
 	l := newLoop(c)

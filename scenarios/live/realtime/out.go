@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// mostUnread is the maximum number of bytes that the other end may leave unread. Redis has a similar limit on output
-// buffers.
+// mostUnread is the maximum number of bytes that the other end may leave unread. Redis has a similar output buffer
+// limit.
 const mostUnread = 64 << 20
 
 // Out writes to a socket for a loop. The loop never has to wait for the reader.
@@ -21,7 +21,7 @@ type Out struct {
 	resets bool // whether to reset the connection, too
 }
 
-// flushPatience is the maximum time for writing the queue before a reset.
+// flushPatience is the maximum time to write the queue before a reset.
 const flushPatience = time.Second
 
 // NewOut returns an Out for a socket.

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Remote is a server of one world that represents a server of another world. It forwards its clients' requests over TCP
-// to a [Front] of the other world, using one TCP connection per client connection. Remote is a [sim.Server] and a
+// Remote is a server in one world that represents a server in another world. It forwards its clients' requests over TCP
+// to a [Front] in the other world, with one TCP connection per client connection. Remote is a [sim.Server] and a
 // [sim.Closer].
 type Remote struct {
 	loop  *Loop
@@ -18,9 +18,9 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote returns a server that forwards requests to a [Front]. The argument to is the Front's address. wrap converts
-// a request to the form that the Front expects. NewRemote opens spare connections in advance, so that the first clients
-// need not wait for one. spare is the number of these connections.
+// NewRemote returns a server that forwards requests to a [Front]. to is the Front's address. wrap converts a request to
+// the form that the Front expects. NewRemote opens spare connections in advance, so that the first clients do not have
+// to wait. spare is how many it opens.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
@@ -83,7 +83,7 @@ func (s *Remote) open() *link {
 	return k
 }
 
-// took handles a frame that has arrived from the other world.
+// took handles a frame from the other world.
 func (k *link) took(kind byte, what []byte) {
 	switch {
 	case k.over:
@@ -96,7 +96,8 @@ func (k *link) took(kind byte, what []byte) {
 	}
 }
 
-// ended handles the end of the link. It closes the client's connection or, if requests are pending, drops these.
+// ended handles the end of the link. If requests are pending, it drops them. Otherwise it closes the client's
+// connection.
 func (k *link) ended() {
 	if k.over {
 		return
@@ -116,20 +117,20 @@ func (k *link) close() {
 	k.end()
 }
 
-// Closed closes the link of a connection that a client has closed.
+// Closed closes a connection's link after a client has closed the connection.
 func (s *Remote) Closed(connID uint64) {
 	if k := s.links[connID]; k != nil {
 		k.close()
 	}
 }
 
-// Wake does nothing, because the server sets no timers.
+// Wake does nothing, because the server does not set any timers.
 func (s *Remote) Wake(uint64) {}
 
 // ClockChanged does nothing, because the server's clock is in another world.
 func (s *Remote) ClockChanged() {}
 
-// Fault does nothing, because faults strike the server in the world in which it runs.
+// Fault does nothing, because the server's faults happen in the world where it runs.
 func (s *Remote) Fault(sim.ServerFault) {}
 
 // Stop does nothing, because the server runs in another world.

@@ -26,7 +26,7 @@ func (r *rig) wired(admits bool) *rig {
 }
 
 // TestAWireNeedsNoPassword checks that bytes from the client are accepted without a password. A request that arrives in
-// pieces must be forwarded once it is complete, and the server must learn of the end of the connection.
+// pieces must be forwarded once it is complete, and the server must be told when the connection ends.
 func TestAWireNeedsNoPassword(t *testing.T) {
 	r := newRig(t, plain{}, 20*time.Millisecond).wired(true)
 	p := r.call()

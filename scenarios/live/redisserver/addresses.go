@@ -1,8 +1,8 @@
 package redisserver
 
 // This file translates the server addresses that a Redis server or Sentinel sends. It replaces them with addresses at
-// which the client reaches the servers. It does not translate addresses in data from clients, addresses of connections
-// in CLIENT LIST, or addresses that a script requests.
+// which the client can reach the servers. It does not translate addresses in client data, connection addresses in
+// CLIENT LIST, or addresses that a script requests.
 
 import (
 	"bytes"
@@ -13,16 +13,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Address is the host and the port of a server.
+// Address is a server's host and port.
 type Address struct{ Host, Port string }
 
-// Book maps addresses of servers to the addresses that replace them.
+// Book maps server addresses to their replacements.
 type Book struct {
 	to   map[Address]Address
 	text *regexp.Regexp // matches an address in a text
 }
 
-// NewBook returns a Book that replaces each key of the given map with its value. A nil Book replaces nothing.
+// NewBook returns a Book that replaces each key of the given map with its value. A nil Book does not replace anything.
 func NewBook(to map[Address]Address) *Book {
 	var hosts []string
 	for from := range to {
@@ -33,12 +33,12 @@ func NewBook(to map[Address]Address) *Book {
 		`)(` + strings.Join(separators, "|") + `)(\d+)`)}
 }
 
-// separators lists regular expressions for what may separate a host from its port: in a Sentinel's messages and the
-// names of replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
+// separators lists regular expressions for what may separate a host from its port: in a Sentinel's messages and in
+// replica names (sentinel.c), and in INFO's slaveN and master_host lines (server.c).
 var separators = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
-// NamesServers reports whether the reply to a command may contain addresses of servers. Any reply from a Sentinel may
-// contain them.
+// NamesServers reports whether a command's reply may contain server addresses. Any reply from a Sentinel may contain
+// them.
 func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config", "cluster"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
@@ -77,7 +77,7 @@ func (b *Book) translate(v *resp.Value) {
 }
 
 // pair replaces the address at the start of a list, if there is one. The host is the first element. The port comes
-// next, possibly preceded by the name of its field.
+// next, possibly after its field name.
 func (b *Book) pair(list []resp.Value) {
 	if list[0].Text == "port" {
 		b.fields(list)
@@ -94,8 +94,7 @@ func (b *Book) pair(list []resp.Value) {
 	}
 }
 
-// fields replaces the address of a member of a Cluster in a list of fields in which the port precedes the host (CLUSTER
-// SHARDS).
+// fields replaces a Cluster member's address in a list of fields in which the port precedes the host (CLUSTER SHARDS).
 func (b *Book) fields(list []resp.Value) {
 	for i, from := 3, list[min(1, len(list)-1)].Text; i < len(list); i += 2 {
 		if to, known := b.to[Address{list[i].Text, from}]; known {
@@ -115,7 +114,7 @@ func (b *Book) inText(text string) string {
 	})
 }
 
-// Stream replaces addresses in data that arrives in pieces. The zero Stream replaces nothing.
+// Stream replaces addresses in data that arrives in pieces. The zero Stream does not replace anything.
 type Stream struct {
 	Book *Book
 	half []byte // the beginning of an incomplete value

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// ports is a Book that contains a server, another server whose name begins with the first one's name, and a server that
-// is known by its IP address.
+// ports is a Book that contains a server, another server with a name that begins with the first one's, and a server
+// known by its IP address.
 var ports = NewBook(map[Address]Address{
 	{"redis-1", "6379"}:           {"127.0.0.1", "4001"},
 	{"redis-1-replica-1", "6379"}: {"127.0.0.1", "4002"},
@@ -81,7 +81,7 @@ var said = []struct {
 		[]string{"1f 127.0.0.1:4001@16379,redis-1 master - 0 0 1 connected 0-5460\n"}},
 	{"a member in CLUSTER SHARDS", '*', []string{"id", "1f", "port", ":6379", "ip", "redis-1", "endpoint", "redis-1"},
 		[]string{"id", "1f", "port", ":4001", "ip", "127.0.0.1", "endpoint", "127.0.0.1"}},
-	// replies that name no server in the Book
+	// replies that do not name a server in the Book
 	{"a port alone", '*', []string{"redis", "port"}, []string{"redis", "port"}},
 	{"ROLE of a Sentinel", '*', []string{"sentinel", "redis-1"}, []string{"sentinel", "redis-1"}},
 	{"another port", '*', []string{"redis-1", "63790", "redis-1:63790"}, []string{"redis-1", "63790", "redis-1:63790"}},
@@ -91,7 +91,7 @@ var said = []struct {
 }
 
 // TestEveryAddressIsReplaced checks that all addresses in Redis's messages are replaced, and that nothing else is. It
-// uses RESP2 and RESP3, messages that are nested in a list, and messages that arrive in pieces of any size.
+// uses RESP2 and RESP3, messages nested in a list, and messages that arrive in pieces of any size.
 func TestEveryAddressIsReplaced(t *testing.T) {
 	for _, three := range []bool{false, true} {
 		for _, s := range said {
@@ -115,8 +115,7 @@ func TestEveryAddressIsReplaced(t *testing.T) {
 	}
 }
 
-// TestErrorsAndNothingStayAsTheyAre checks that errors and empty values are not changed. Without a Book, nothing is
-// changed.
+// TestErrorsAndNothingStayAsTheyAre checks that errors and empty values are not changed. Without a Book, nothing is.
 func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{"", "-ERR redis-1:6379 is none\r\n", "*-1\r\n", "$-1\r\n", "_\r\n", "+QUEUED\r\n"} {
 		if got := string(ports.Translate([]byte(text))); got != text {

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lineOf formats a record for the comparison of the simulated and the real server. The time left until a key expires is
-// rounded to 10 s. The host delays a command by far less than that, and no time in the tests is close to a point where
+// lineOf formats a record for comparing the simulated and the real server. The time left until a key expires is rounded
+// to 10 s. The host delays commands by far less than that, and none of the times in the tests is close to a point where
 // the rounding changes.
 func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
@@ -39,7 +39,7 @@ func lineOf(e *history.Event) string {
 func linesOf(list []history.Event) (lines []string) {
 	var expired []string
 	stands := map[[2]string]*history.Event{} // keys that existed before the request
-	net := map[[2]string][]history.Event{}   // the result of the request so far
+	net := map[[2]string][]history.Event{}   // the request's result so far
 	var by history.Attempt
 	close := func() {
 		var one []string
@@ -88,8 +88,8 @@ func linesOf(list []history.Event) (lines []string) {
 	return append(lines, expired...)
 }
 
-// add merges a record into the list of records that one request has made for the same key. stood is the latest record
-// of the key before the request.
+// add merges a record into the list of records that one request made for the same key. stood is the latest record of
+// the key before the request.
 func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
 	last := len(list) - 1
 	switch {
@@ -111,7 +111,7 @@ func add(list []history.Event, e history.Event, stood *history.Event) []history.
 	return list
 }
 
-// compareRecords compares the records of the simulated and the real server.
+// compareRecords compares the simulated server's records with the real server's.
 func compareRecords(t *testing.T, name string, model, reality []string, asked []string) {
 	t.Helper()
 	for i := range max(len(model), len(reality)) {
@@ -170,7 +170,7 @@ func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) 
 	return recorded(w)
 }
 
-// oneOf returns a random word from words, which are separated by '|'.
+// oneOf returns a random word from words, a list separated by '|'.
 func oneOf(r *rand.Rand, words string) string {
 	list := strings.Split(words, "|")
 	return list[r.IntN(len(list))]
@@ -193,7 +193,7 @@ const (
 // lasting lists times to live, in ms, that are longer than a test.
 const lasting = "60000|100000|140000"
 
-// draw returns a random command. All values of a key have the same type.
+// draw returns a random command. All of a key's values have the same type.
 func draw(r *rand.Rand) []string {
 	k, h, z, s, l := oneOf(r, "a|b|c"), oneOf(r, "h|i"), oneOf(r, "z|y"), oneOf(r, "s|t"), oneOf(r, "l|m")
 	v, f, px := oneOf(r, "v|w"), oneOf(r, "x|y"), oneOf(r, lasting)
@@ -218,7 +218,7 @@ func draw(r *rand.Rand) []string {
 }
 
 // disjointCommands returns random commands, no two of which change the same key. If a transaction changed a key several
-// times, the records of a real server would contain only the result.
+// times, a real server's records would contain only the result.
 func disjointCommands(r *rand.Rand, n int) (all [][]string) {
 	taken := map[string]bool{"FLUSHALL": true}
 	for len(all) < n {
@@ -234,12 +234,12 @@ func disjointCommands(r *rand.Rand, n int) (all [][]string) {
 	return all
 }
 
-// timeLeft matches the time left until a deadline, which is different in each run.
+// timeLeft matches the time left until a deadline, which differs from run to run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
-// TestWhatARemovalByScoreLeaves acquires permits of a semaphore. A removal of the lowest scores cannot have removed a
-// member whose score was higher than that of a remaining member. The records must reflect this even if the same member
-// is then added again.
+// TestWhatARemovalByScoreLeaves acquires semaphore permits. A removal of the lowest scores cannot have removed a member
+// whose score was higher than that of a remaining member. The records must reflect this even if the same member is then
+// added again.
 func TestWhatARemovalByScoreLeaves(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	var asked []string
@@ -272,7 +272,7 @@ func TestWhatARemovalByScoreLeaves(t *testing.T) {
 }
 
 // TestModelAndRealityTellTheSame runs the same random commands on the simulated node and on a real server: locks of
-// every type, transactions, and keys that expire. The records and the replies must be equal.
+// every type, transactions, and keys that expire. The records and replies must be equal.
 func TestModelAndRealityTellTheSame(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for seed := range uint64(testkit.Size(1, 4, 24)) {
@@ -282,7 +282,7 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 			r, mine := rand.New(rand.NewPCG(seed, 1)), &asked[played]
 			do := func(args ...string) string {
 				of := fmt.Sprint("client-1/", len(*mine)+1)
-				c.Sleep(2 * time.Millisecond) // make sure that no two deadlines are equal
+				c.Sleep(2 * time.Millisecond) // make sure that no two deadlines are the same
 				answer := string(c.sendAs(history.Attempt(of), args...).Raw())
 				if answer == "" {
 					t.Fatalf("no answer to %s %q after\n  %s", of, args, strings.Join(*mine, "\n  "))

@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Config configures the servers of a run.
+// Config configures a run's servers.
 type Config struct {
 	Keeper *process.Keeper
-	// Groups are the groups of servers. Each group consists of a master and its replicas, if any.
+	// Groups are the server groups. Each group consists of a master and its replicas, if any.
 	Groups      [][]sim.ProcessID
 	Persistence store.Policy
-	// MinReplicasToWrite and MinReplicasMaxLag correspond to the settings in redis.conf. If MinReplicasMaxLag is zero,
-	// the default of 10 s applies.
+	// MinReplicasToWrite and MinReplicasMaxLag correspond to the redis.conf settings. If MinReplicasMaxLag is zero, the
+	// default of 10 s applies.
 	MinReplicasToWrite int
 	MinReplicasMaxLag  time.Duration
 
@@ -37,7 +37,7 @@ type Config struct {
 	Failed func(error)
 }
 
-// servers is the set of servers of one run.
+// servers is one run's set of servers.
 type servers struct {
 	*fleet.Fleet
 	Config
@@ -54,7 +54,7 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 }
 
 // Can returns the reason why a fault cannot be injected into the servers. It returns nil if the fault can be injected
-// or does not affect the servers. Can checks what is installed on this machine, and starts nothing.
+// or does not affect the servers. Can checks what is installed on this machine, but does not start anything.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isServer); err != nil {
 		return err

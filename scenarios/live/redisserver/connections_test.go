@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// askOn sends a request on a given connection, and returns the reply in RESP.
+// askOn sends a request on a given connection, and returns the RESP reply.
 func (c *client) askOn(conn int, args ...string) string {
 	was := c.conn
 	defer func() { c.conn = was }()
@@ -27,7 +27,7 @@ func (c *client) hears(conn int) string {
 	return string(b)
 }
 
-// TestConnectionsAnswerTheSame checks that a simulated node and a real server treat connections in the same way. Each
+// TestConnectionsAnswerTheSame checks that a simulated node and a real server treat connections the same way. Each
 // connection has its own subscriptions, invalidations, transactions, protocol version and end.
 func TestConnectionsAnswerTheSame(t *testing.T) {
 	var said [2][]string
@@ -85,8 +85,8 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsHoldsNobodyUp checks that a blocked request is answered when its reply is available, and that other
-// clients are served in the meantime. Later requests on the same connection are answered after it.
+// TestWhoWaitsHoldsNobodyUp checks that a blocked request is answered once its reply is available, and that other
+// clients are served in the meantime. Later requests on the same connection must be answered after it.
 func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 	var waited []string
 	r := start(t, Config{})

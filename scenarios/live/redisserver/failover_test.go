@@ -15,8 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// TestFailoversAreRecordedAlike orders a failover to the second of two replicas, first with simulated servers and then
-// with real ones. Writes that the old master receives after the failover are lost when it follows the new master.
+// TestFailoversAreRecordedAlike checks that simulated and real servers record the same events when a failover to the
+// second of two replicas is ordered. Writes that the old master receives after the failover are lost when it follows
+// the new master.
 func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -123,9 +124,9 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	}
 }
 
-// TestSentinelPingsAsShipped checks that the setting downAfter does not change the interval at which a Sentinel sends
-// pings. This interval also affects which replica is chosen, and when the Sentinel reconnects to a server. sentinel.c
-// pings more often only if down-after is shorter than the interval.
+// TestSentinelPingsAsShipped checks that the downAfter setting does not change how often a Sentinel sends pings. This
+// interval also affects which replica is chosen, and when the Sentinel reconnects to a server. sentinel.c pings more
+// often only if down-after is shorter than the interval.
 func TestSentinelPingsAsShipped(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, downAfter := range []time.Duration{0, 300 * time.Millisecond, time.Minute} {
@@ -150,8 +151,8 @@ func TestSentinelPingsAsShipped(t *testing.T) {
 	}
 }
 
-// TestRealServersTellNamesAsSimulatedOnesDo checks that real servers send the names of servers, as simulated ones do,
-// and never the addresses at which they listen. Values that clients have set are not changed.
+// TestRealServersTellNamesAsSimulatedOnesDo checks that real servers, like simulated ones, send servers' names and
+// never the addresses on which they are listening. Values that clients have set must not be changed.
 func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")

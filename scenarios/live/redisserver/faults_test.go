@@ -19,8 +19,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// TestPausedServerDoesNothing checks that a pause stops the process and that requests that arrive meanwhile are carried
-// out afterward. A key must still expire on time.
+// TestPausedServerDoesNothing checks that a pause stops the process and that requests that arrive in the meantime are
+// carried out afterward. A key must still expire on time.
 func TestPausedServerDoesNothing(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	play := func(c *client) {
@@ -46,7 +46,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 	compareRecords(t, "pause", linesOf(model), linesOf(reality), nil)
 }
 
-// TestAnOperatorRemovesKeys deletes keys and flushes the server, as an operator does. The records must be the same as
+// TestAnOperatorRemovesKeys deletes keys and flushes the server, as an operator would. The records must be the same as
 // with the simulated server. Keys that do not exist, and keys that a client's own request has removed, must not be
 // recorded as removed by the operator.
 func TestAnOperatorRemovesKeys(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAnOperatorRemovesKeys(t *testing.T) {
 		linesOf(start(t, Config{}).play(play)), nil)
 }
 
-// TestWhatAnOperatorCannotDoToRealServers checks that two faults caused by operators are refused with the reason.
+// TestWhatAnOperatorCannotDoToRealServers checks that two operator faults are refused, and that the error says why.
 func TestWhatAnOperatorCannotDoToRealServers(t *testing.T) {
 	c := &Config{Groups: [][]sim.ProcessID{{"redis-1"}}}
 	for kind, want := range map[nemesis.Kind]string{nemesis.EvictKey: "chooses by itself which key it evicts",
@@ -109,7 +109,7 @@ func TestStopOfAPausedServer(t *testing.T) {
 	}
 }
 
-// TestClocksThatJump makes the wall clock of a server jump forward and back.
+// TestClocksThatJump makes a server's wall clock jump forward and back.
 func TestClocksThatJump(t *testing.T) {
 	testkit.Needs(t, "redis-server", "gcc")
 	play := func(c *client) {
@@ -128,15 +128,15 @@ func TestClocksThatJump(t *testing.T) {
 		c.sendAs("client-1/3", "SET", "short", "3", "NX", "PX", "60000")
 		c.w.Jump("redis-1", time.Hour)
 		c.until(":0\r\n", "EXISTS", "short", "long")
-		c.Sleep(300 * time.Millisecond) // time for the background cycle of the simulated node
+		c.Sleep(300 * time.Millisecond) // time for the simulated node's background cycle
 	}
 	jump := nemesis.Fault{Kind: nemesis.Jump, Target: "redis-1", By: time.Second}
 	compareRecords(t, "jumps", linesOf(simulated(t, redis.Config{}, play)),
 		linesOf(start(t, Config{}, jump).play(play)), nil)
 }
 
-// TestClocksThatDrift checks that a clock at ten times the true rate advances by at least ten seconds in one second,
-// however late the host is.
+// TestClocksThatDrift checks that a clock at ten times the true rate advances by at least ten seconds in one second, no
+// matter how late the host is.
 func TestClocksThatDrift(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -186,7 +186,7 @@ func (c *client) left(key string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// time returns the time on the server's wall clock.
+// time reads the server's wall clock.
 func (c *client) time() time.Duration {
 	reply := c.sendAs("", "TIME")
 	var parts [2]int

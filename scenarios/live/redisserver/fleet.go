@@ -18,7 +18,7 @@ import (
 )
 
 // Launch starts the servers and prepares them for the faults in plan. It waits until they accept commands and the
-// replicas follow their masters. The servers end when c.Keeper ends.
+// replicas are following their masters. The servers end when c.Keeper ends.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {
@@ -52,7 +52,7 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	return f.Fleet, f.launchSentinel()
 }
 
-// launch starts the i-th server of a group.
+// launch starts the ith server in a group.
 func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i int) (err error) {
 	lines := f.lines()
 	s, err := f.server(name, len(names) > 1 || f.Sentinel != "")
@@ -77,7 +77,7 @@ func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i 
 	return s.launch(lines)
 }
 
-// lines returns the lines of redis.conf that are the same for all servers.
+// lines returns the redis.conf lines that are the same for all servers.
 func (f *servers) lines() []string {
 	lines := []string{`save ""`, "auto-aof-rewrite-percentage 0", "notify-keyspace-events EA"}
 	switch f.Persistence {
@@ -98,9 +98,9 @@ func (f *servers) lines() []string {
 	return lines
 }
 
-// awaitReplicas waits until all replicas have received the data of their masters and will receive further changes. A
-// master sends changes only to a replica that has received the data and has acknowledged something afterward
-// (replicaPutOnline in replication.c).
+// awaitReplicas waits until all replicas have received their masters' data and will receive further changes. A master
+// sends changes only to a replica that has received the data and has acknowledged something afterward (replicaPutOnline
+// in replication.c).
 func (f *servers) awaitReplicas() error {
 	for _, group := range f.Groups {
 		master, replicas := f.all[group[0]], len(group)-1
@@ -128,7 +128,7 @@ func (f *servers) awaitReplicas() error {
 	return nil
 }
 
-// awaitInfo waits until a section of INFO contains the given text.
+// awaitInfo waits until an INFO section contains the given text.
 func awaitInfo(w *wire, section, what string) error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		v, err := w.ask("INFO", section)

@@ -15,27 +15,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Foreign describes servers that the user has started. A run can use them instead of starting servers of its own. No
-// faults can be injected into them, and nothing is recorded about their keys. Therefore, a law that depends on what
-// happens to a key is unchecked. The run changes only keys with its prefix. It gives them a time to live, in case it
-// cannot delete them (see guard).
+// Foreign describes servers that the user has started. A run can use them instead of starting its own. Faults cannot be
+// injected into them, and nothing is recorded about their keys. A law that depends on what happens to a key is
+// therefore unchecked. The run changes only keys with its prefix. It gives them a time to live, in case it cannot
+// delete them (see guard).
 type Foreign struct {
-	// Servers lists the names of the servers in the world. Addresses lists their addresses: HOST:PORT, or a URL such as
-	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
+	// Servers lists the names of the servers in the world. Addresses lists their addresses, either HOST:PORT or a URL
+	// like redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
 	Servers   []sim.ProcessID
 	Addresses []string
-	// Prefix is the prefix of the keys of this run. When the run starts, no key may have this prefix.
+	// Prefix is the prefix of this run's keys. No key may have this prefix when the run starts.
 	Prefix string
-	// Lasts is the time to live of keys for which the client sets none. It is a whole number of milliseconds, and must
-	// be longer than the run.
+	// Lasts is the time to live of keys for which the client does not set one. It is a whole number of milliseconds,
+	// and must be longer than the run.
 	Lasts time.Duration
-	// Failed is called when a server can no longer be reached. After that, the run cannot be judged. Any goroutine may
-	// call it.
+	// Failed is called when a server can no longer be reached. From then on, the run cannot be judged. Any goroutine
+	// may call it.
 	Failed func(error)
 }
 
 // Can returns an error that explains why a fault cannot be injected into these servers. It returns nil if the fault can
-// be injected or does not affect these servers. Faults on the links between servers and clients are always possible.
+// be injected or does not affect the servers. Faults on the links between servers and clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
 	is := func(p sim.ProcessID) bool { return slices.Contains(c.Servers, p) }
 	at := f.Target
@@ -46,14 +46,14 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 			return nil
 		}
 		at = f.Left[left]
-	// the fault affects no server, or only a link between a server and a client
+	// the fault does not affect a server, or affects only a link between a server and a client
 	case !is(at), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver && !is(f.Peer):
 		return nil
 	}
 	return fmt.Errorf("%s is a server that you started: faults can strike only clients and their links with it", at)
 }
 
-// These errors report that a user's server requires a password, or has rejected the given user or password.
+// These errors report that a user's server requires a password, or has rejected the user or password.
 var (
 	ErrNeedsPassword = errors.New("the server requires a password: " +
 		"put the address redis://[USER]:PASSWORD@HOST:PORT into an environment variable or a file, " +
@@ -61,7 +61,7 @@ var (
 	ErrWrongPassword = errors.New("the server refused this user or password")
 )
 
-// Attach connects to the servers, and checks that they can be used.
+// Attach connects to the servers and checks that they can be used.
 func (c Foreign) Attach() (*fleet.Fleet, error) {
 	if c.Prefix == "" || len(c.Servers) != len(c.Addresses) {
 		return nil, fmt.Errorf("expected a prefix for the run's keys and an address for each of the %d servers",
@@ -86,7 +86,8 @@ func (c Foreign) Attach() (*fleet.Fleet, error) {
 	return f.Fleet, nil
 }
 
-// ErrAddress reports an address that cannot be parsed. It does not quote the address, which might contain a password.
+// ErrAddress reports an address that cannot be parsed. It does not quote the address, since that might contain a
+// password.
 var ErrAddress = errors.New("this is not the address of a Redis server: " +
 	"write HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, with %-escapes for /, ?, # and @ in a password")
 
@@ -121,11 +122,11 @@ func endpointOf(address string) (e endpoint, err error) {
 	return e, nil
 }
 
-// answerLimit is the time within which a user's server must answer a request.
+// answerLimit is how long a user's server may take to answer a request.
 const answerLimit = 5 * time.Second
 
-// suits returns the reason why a server cannot be used, or nil if it can. It tries the commands that the run needs, on
-// a key that does not exist.
+// suits returns why a server cannot be used, or nil if it can. It tries the commands that the run needs, on a key that
+// does not exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {
@@ -157,7 +158,7 @@ func (c Foreign) suits(e endpoint) error {
 	return err
 }
 
-// login authenticates with the server, and selects the database.
+// login authenticates with the server and selects the database.
 func (e endpoint) login(w *wire) error {
 	if e.password != "" {
 		args := []string{"AUTH", e.user, e.password}
@@ -209,7 +210,7 @@ func (c Foreign) sweep(address string) error {
 	return err
 }
 
-// names lists the keys with the prefix.
+// names lists the keys that have the prefix.
 func (c Foreign) names(w *wire) (names []string, err error) {
 	for cursor := "0"; ; {
 		v, err := w.ask("SCAN", cursor, "COUNT", "1000", "MATCH", quoted(c.Prefix)+"*")

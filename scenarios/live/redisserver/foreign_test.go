@@ -50,7 +50,7 @@ func users(t *testing.T, config ...string) (here string, w *wire) {
 	return s.at.address, w
 }
 
-// onUsers runs a client on a user's server with the given address, and returns what was recorded.
+// onUsers runs a client on the user's server at the given address, and returns what was recorded.
 func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got []history.Event) {
 	t.Helper()
 	r := &rig{t: t, l: newLoop(t)}
@@ -65,8 +65,8 @@ func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got
 	return f, r.play(work)
 }
 
-// trespassers lists commands that would change or show data that does not belong to the run. fencepost:7:lock is an
-// existing key of the run.
+// trespassers lists commands that would change or show data that is not part of the run. fencepost:7:lock is one of the
+// run's existing keys.
 var trespassers = []string{
 	"SET", "SET mine 2", "DEL mine", "UNLINK fencepost:7:lock mine", "RENAME fencepost:7:lock mine",
 	"RENAME mine fencepost:7:lock", "COPY fencepost:7:lock mine REPLACE", "COPY mine fencepost:7:lock", "GET mine",
@@ -175,13 +175,13 @@ func TestServersOfTheUsersKeepWhatTheyHave(t *testing.T) {
 	}
 }
 
-// words splits a command at its spaces. It does not support quotes.
+// words splits a command at spaces. It does not support quotes.
 func words(command string) []string {
 	return strings.FieldsFunc(command, func(c rune) bool { return c == ' ' })
 }
 
-// TestScriptsOnServersOfTheUsers checks that scripts of lock libraries work on a user's server, even if clients refer
-// to them by their SHA-1. The keys that these scripts write must get a time to live immediately.
+// TestScriptsOnServersOfTheUsers checks that lock libraries' scripts work on a user's server, even if clients refer to
+// them by their SHA-1. The keys that these scripts write must get a time to live immediately.
 func TestScriptsOnServersOfTheUsers(t *testing.T) {
 	here, w := users(t)
 	const take = `local n = 0
@@ -218,7 +218,8 @@ if redis.pcall('hget', KEYS[1], 'x').err then return n end`
 	}
 }
 
-// TestAKeyOfAnotherIsNotTouched checks that a run does not start if a key with its prefix already exists on the server.
+// TestAKeyOfAnotherIsNotTouched checks that a run does not start if there is already a key with its prefix on the
+// server.
 func TestAKeyOfAnotherIsNotTouched(t *testing.T) {
 	here, w := users(t)
 	if _, err := w.ask("SET", "fencepost:7:lock", "1"); err != nil {
@@ -289,8 +290,8 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestKeysAreThoseOfRedis compares the keys of each permitted command with those that a real server lists in its reply
-// to COMMAND INFO.
+// TestKeysAreThoseOfRedis compares each permitted command's keys with those that a real server lists in its reply to
+// COMMAND INFO.
 func TestKeysAreThoseOfRedis(t *testing.T) {
 	_, w := users(t)
 	compared := 0

@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// group records which server of a group is the master, and what a failover has lost, as redis.Group does for simulated
-// nodes. Only the world's goroutine may use it.
+// group records which server in a group is the master, and what has been lost in failovers, as redis.Group does for
+// simulated nodes. Only the world's goroutine may use it.
 type group struct {
 	members []*Server
 	master  *Server // the server that was promoted last
@@ -14,7 +14,7 @@ type group struct {
 	past    *past // shared by the members, because a new master has values that clients have set on other members
 }
 
-// promoted records how the data of a new master differs from the records of the old one.
+// promoted records how a new master's data differs from the old one's records.
 func (g *group) promoted(s *Server, keys []store.Key) {
 	old := g.master
 	r := &s.records
@@ -33,8 +33,8 @@ func (g *group) promoted(s *Server, keys []store.Key) {
 	r.survey(s.Host.Wall(), keys)
 }
 
-// demoted records what a deposed master loses when it replaces its data with that of the new master: writes that it
-// received after it was deposed, and everything that was lost in the failover.
+// demoted records what a deposed master loses when it replaces its data with the new master's: writes that it received
+// after it was deposed, and everything that was lost in the failover.
 func (g *group) demoted(s *Server, keys []store.Key) {
 	r := &s.records
 	r.data.Begin(s.Host.Wall())

@@ -15,10 +15,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// guard restricts the clients of a run on a user's server to the keys of the run. It lets a command pass only if it
-// knows which of the command's arguments are keys, and all of them begin with the prefix. The guard has its own table
-// of commands, and does not ask the server which arguments are keys. Before each script it inserts a prologue that
-// applies the same rule to the commands that the script calls.
+// guard restricts a run's clients on a user's server to the run's keys. It lets a command pass only if it knows which
+// of the command's arguments are keys, and all of them begin with the prefix. The guard has its own table of commands,
+// and does not ask the server which arguments are keys. Before each script it inserts a prologue that applies the same
+// rule to the commands that the script calls.
 type guard struct {
 	prefix  string
 	lasts   string            // time to live, in ms, for keys that have none
@@ -48,7 +48,7 @@ var others = []redis.Keyed{
 	{Name: "bzpopmax", First: 1, Last: -2, Step: 1},
 }
 
-// keyless lists the permitted commands that have no keys. They affect only the connection.
+// keyless lists the permitted commands that do not have keys. They affect only the connection.
 var keyless = strings.Fields("ping echo time hello multi exec discard unwatch info role wait waitaof command quit " +
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
@@ -56,7 +56,6 @@ var keyless = strings.Fields("ping echo time hello multi exec discard unwatch in
 var harmless = strings.Fields(
 	"id info getname setname setinfo no-evict no-touch tracking trackinginfo caching getredir")
 
-// keysOf returns the keys of a command.
 func keysOf(c redis.Keyed, args []string) (keys []string) {
 	last := c.Last
 	if last < 0 {
@@ -201,7 +200,7 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// withoutLimit removes the last value of a reply. This value belongs to the command that gives keys a time to live. If
+// withoutLimit removes the last value of a reply, which is the result of the command that gives keys a time to live. If
 // that command failed, the run ends.
 func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 	if !l.limited {
@@ -236,7 +235,7 @@ return 0`
 // prologue returns Lua code that replaces redis.call and redis.pcall in a script with functions that apply the guard's
 // rule. These functions permit the commands in the table, with keys under the prefix, and give these keys a time to
 // live if they have none. The code also hides other ways to reach the real functions. It is a single line, so that the
-// lines of the script keep their numbers.
+// script's lines keep their numbers.
 func (g *guard) prologue() string {
 	var table strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(passing)) {

@@ -57,8 +57,8 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// TestFullDisk checks what happens if a server cannot write to disk. If the server returns errors to its clients, the
-// run continues; if the server ends, the run fails.
+// TestFullDisk checks what happens if a server cannot write to disk. If it returns errors to its clients, the run
+// continues; if it ends, the run fails.
 func TestFullDisk(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, p := range []store.Policy{store.Everysec, store.Always} {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lookScript reads keys: the type, the deadline in ms (-1: none) and the value of each. If the server does not support
+// lookScript reads keys: each one's type, deadline in ms (-1: none) and value. If the server does not support
 // PEXPIRETIME, the script computes the deadline from the time left; time does not advance within a script.
 const lookScript = `local all = {}
 for i, key in ipairs(KEYS) do
@@ -58,8 +58,7 @@ func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	return keys, nil
 }
 
-// keyOf converts a key that the script has returned. A value whose type is not supported is recorded as a list with one
-// element.
+// keyOf converts a key returned by the script. A value of an unsupported type is recorded as a list with one element.
 func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	k := store.Key{Name: name, Type: kind, Deadline: when}
 	if when < 0 {
@@ -88,7 +87,7 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	return k
 }
 
-// anElement is the RESP encoding of a list with one element. It is a placeholder for a value whose content is not
+// anElement is the RESP encoding of a list with one element. It is a placeholder for a value if its content is not
 // recorded.
 const anElement = "*1\r\n$1\r\n-\r\n"
 

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life is the period from a start of a server's process to its next stop. Its executor is a goroutine that carries out
-// jobs with the process, one at a time.
+// life is the period from the start of a server process until it next stops. Its executor is a goroutine that carries
+// out jobs with the process, one at a time.
 type life struct {
 	*fleet.Life
 	s *Server
@@ -23,7 +23,7 @@ type life struct {
 	now  history.Attempt // the attempt whose request the process is carrying out
 	more chan struct{}   // contains one element if there may be jobs in the queue
 
-	// Only the executor uses the fields below.
+	// The fields below are used only by the executor.
 	admin *wire
 	ear   *ear // nil: no records are kept
 	links map[uint64]*link
@@ -74,7 +74,7 @@ func (x *life) run() {
 	}
 }
 
-// underWay returns the attempt whose request the process is carrying out now, or "" if that is unknown.
+// underWay returns the attempt whose request the process is currently carrying out, or "" if that is unknown.
 func (x *life) underWay() history.Attempt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -87,8 +87,8 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do runs f on the world's goroutine and waits until it has returned. If the life ends first, do does not run f.
-// Therefore, when a life ends, at most one request has been carried out without being recorded.
+// do runs f on the world's goroutine and waits until it has returned. If the life ends first, do does not run f. So
+// when a life ends, at most one request has been carried out without being recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
 	x.Do(func() {
@@ -154,7 +154,7 @@ func (x *life) wires() (list []*wire) {
 	return list
 }
 
-// reopen opens the executor's connections again after the server has closed them, and records what has changed in the
+// reopen reopens the executor's connections after the server has closed them, and records what has changed in the
 // meantime.
 func (x *life) reopen() error {
 	for _, w := range x.wires() {
@@ -167,7 +167,7 @@ func (x *life) reopen() error {
 	return x.survey()
 }
 
-// survey reads all keys from the server, compares them with the records, and records the differences.
+// survey reads all keys from the server, and records how they differ from the records.
 func (x *life) survey() error {
 	if !x.s.reports {
 		return nil
@@ -241,7 +241,7 @@ func (x *life) serve(r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// finish records the effects of a request, and sends the reply to the client.
+// finish records a request's effects, and sends the reply to the client.
 func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error {
 	x.setUnderWay(r.attempt)
 	defer x.setUnderWay("")
@@ -268,7 +268,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	return said, keys, err
 }
 
-// lose handles the end of a connection that the server has closed. Pending requests on it get no reply.
+// lose handles a connection that the server has closed. Requests pending on it do not get a reply.
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
@@ -361,7 +361,7 @@ func (x *life) untilBlocked(l *link) error {
 	return nil
 }
 
-// blocked returns the number of connections whose request is blocked on the server.
+// blocked returns how many connections have a request that is blocked on the server.
 func (x *life) blocked() (n int64) {
 	for _, l := range x.links {
 		if l.blocked != nil && !l.hasValue() {
@@ -371,7 +371,7 @@ func (x *life) blocked() (n int64) {
 	return n
 }
 
-// blockedClients returns the number of blocked clients that a reply to INFO reports.
+// blockedClients returns how many blocked clients an INFO reply reports.
 func blockedClients(info string) int64 {
 	_, rest, _ := strings.Cut(info, "blocked_clients:")
 	number, _, _ := strings.Cut(rest, "\r")

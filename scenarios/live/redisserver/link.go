@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// link is a connection to the server process. It corresponds to one connection of a client.
+// link is a connection to the server process. It corresponds to one client connection.
 type link struct {
 	id uint64
 	w  *wire
@@ -74,7 +74,7 @@ func (l *link) listen() {
 	}
 }
 
-// pushes lists the first words of values that a server sends without a request.
+// pushes lists the first words of values that a server sends unprompted.
 var pushes = []string{"message", "pmessage", "smessage", "invalidate", "tracking-redir-broken"}
 
 // isPush reports whether a value is a push. The caller must hold mu.
@@ -146,8 +146,8 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 	}
 }
 
-// setAwaited records whether a goroutine waits for a reply. If a value arrived just before the wait ended, setAwaited
-// calls idle.
+// setAwaited records whether a goroutine is waiting for a reply. If a value arrived just before the wait ended,
+// setAwaited calls idle.
 func (l *link) setAwaited(is bool) {
 	l.mu.Lock()
 	l.awaited = is

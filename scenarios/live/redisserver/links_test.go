@@ -21,7 +21,7 @@ import (
 )
 
 // onBoth calls play with a group of simulated servers, and then with a group of real ones. Both calls must result in
-// the same records, the same promotions, and the same reports by the client. If the configuration has a Sentinel, it
+// the same records, the same promotions, and the same reports from the client. If the configuration has a Sentinel, it
 // watches the servers.
 func onBoth(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
@@ -59,13 +59,13 @@ func onBoth(t *testing.T, c Config, play func(c *client, say func(string))) {
 
 var pair = []sim.ProcessID{"redis-1", "redis-1-replica-1"}
 
-// watched returns a configuration with a master, its replica, and a Sentinel whose down-after setting is short.
+// watched returns a configuration with a master, its replica, and a Sentinel with a short down-after setting.
 func watched() Config {
 	return Config{Groups: [][]sim.ProcessID{pair}, Sentinel: "sentinel", DownAfter: 500 * time.Millisecond,
 		ReconfigureAfter: time.Second}
 }
 
-// subscribe subscribes to the Sentinel's messages about failovers.
+// subscribe subscribes to the Sentinel's failover messages.
 func (c *client) subscribe() sim.Conn {
 	observer := sim.Conn{Server: "sentinel", N: 7}
 	c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", shortSwitch}})
@@ -81,7 +81,7 @@ func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	}
 }
 
-// TestMasterThatIsCutOff checks that a master that is cut off continues to grant locks until the cut is healed. Then it
+// TestMasterThatIsCutOff checks that a master that is cut off keeps granting locks until the cut is healed. Then it
 // follows the server that the Sentinel has promoted.
 func TestMasterThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
@@ -110,8 +110,8 @@ func TestMasterThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestDeathBehindACut checks that data is lost if a cut prevents a master from sending it before the master dies, even
-// if the cut is healed before the failover. The old master must follow the new one when it comes back.
+// TestDeathBehindACut checks that data is lost if a cut keeps a master from sending it before the master dies, even if
+// the cut is healed before the failover. The old master must follow the new one when it comes back.
 func TestDeathBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := watched()
@@ -185,7 +185,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 	})
 }
 
-// TestDelaysBetweenServers checks that messages from a master are delayed as planned: only the next one, or all of them
+// TestDelaysBetweenServers checks that a master's messages are delayed as planned: only the next one, or all of them
 // for a while.
 func TestDelaysBetweenServers(t *testing.T) {
 	testkit.FullOnly(t)
@@ -209,8 +209,8 @@ func TestDelaysBetweenServers(t *testing.T) {
 	})
 }
 
-// TestMinReplicasBehindACut checks that a master rejects writes if its replica has been silent for too long, until it
-// receives messages from the replica again.
+// TestMinReplicasBehindACut checks that once its replica has been silent for too long, a master rejects writes until it
+// hears from the replica again.
 func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}

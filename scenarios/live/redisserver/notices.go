@@ -8,7 +8,7 @@ import (
 // ear is the connection on which a server reports changes to its keys.
 type ear struct{ w *wire }
 
-// notice is a change to a key, named by the event in Redis's keyspace notifications. The event "flushall" concerns all
+// notice is a change to a key. event is its name in Redis's keyspace notifications. The "flushall" event concerns all
 // keys; Redis reports it only to client-side caches.
 type notice struct{ event, key string }
 
@@ -26,8 +26,8 @@ func listenAt(e endpoint) (*ear, error) {
 	for _, args := range [][]string{
 		{"HELLO", "3"},
 		{"CONFIG", "SET", "notify-keyspace-events", "EA"},
-		// Changes to keys are reported as keyspace events, and flushes as invalidations. No key has this prefix, so the
-		// server sends no other invalidations.
+		// The server reports key changes as keyspace events, and flushes as invalidations. No key has this prefix, so
+		// there are no other invalidations.
 		{"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "\x00fencepost: no key\x00"},
 		{"PSUBSCRIBE", eventChannel + "*"},
 	} {
@@ -43,7 +43,7 @@ func listenAt(e endpoint) (*ear, error) {
 	return &ear{w}, nil
 }
 
-// barrier returns all changes to keys since the last call, in order.
+// barrier returns all key changes since the last call, in order.
 func (e *ear) barrier() (list []notice, err error) {
 	if err := e.w.send([]string{"PING"}); err != nil {
 		return nil, err

@@ -31,8 +31,9 @@ func (f *servers) server(name sim.ProcessID, oneOfSeveral bool) (s *Server, err 
 	return s, nil
 }
 
-// launch starts the process for the first time, with the given lines in its configuration file and with further
-// arguments. Later processes use the same configuration file, because the server stores in it which master it follows.
+// launch starts the process for the first time, with the given lines in its configuration file and with the given
+// additional arguments. Later processes use the same configuration file, because that is where the server stores which
+// master it follows.
 func (s *Server) launch(lines []string, args ...string) error {
 	own := []string{"protected-mode no", "daemonize no", fmt.Sprintf("dir %q", s.Daemon.Folder)}
 	if s.Port == nil {
@@ -70,7 +71,7 @@ func (s *Server) start(stop <-chan struct{}) error {
 	return s.Daemon.Await(s.ready, "takes no commands", patience, 200*time.Microsecond, stop)
 }
 
-// ready reports whether the process accepts commands, that is, it listens and has loaded its data.
+// ready reports whether the process accepts commands, that is, whether it is listening and has loaded its data.
 func (s *Server) ready() bool {
 	w, err := s.at.dial()
 	if err != nil {
@@ -97,8 +98,8 @@ func (s *Server) end(how sim.Stop) error {
 	return nil
 }
 
-// askAgain is the interval at which the request to shut down is repeated. A process refuses to shut down while it
-// writes its first append-only file (finishShutdown in server.c). That happens, for example, when a replica has just
+// askAgain is the interval at which the shutdown request is repeated. A process refuses to shut down while it is
+// writing its first append-only file (finishShutdown in server.c). That happens, for example, when a replica has just
 // received all data.
 const askAgain = 100 * time.Millisecond
 

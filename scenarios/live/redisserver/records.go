@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// records creates the records of one server. It copies the observed data of the server to a keyspace of the simulated
-// node, which records the changes.
+// records creates one server's records. It copies the data observed on the server to a keyspace of the simulated node,
+// which records the changes.
 type records struct {
 	data    *store.Data
 	replica bool // whether the server is a replica; its master records changes of the keys
@@ -21,8 +21,8 @@ type records struct {
 	lost    history.Why     // why some data from before the last stop may be gone
 	guess   history.Attempt // the attempt whose request was pending at the last stop
 	past    *past
-	// operator is the reason that is recorded for the effects of an operator's command. It is set only while these
-	// effects are recorded.
+	// operator is the reason recorded for the effects of an operator's command. It is set only while these effects are
+	// being recorded.
 	operator history.Why
 	held     map[store.Title]bool // for a deposed master: the keys and members that existed when it was deposed
 	noted    func(t store.Title, why history.Why)
@@ -35,7 +35,7 @@ func (r *records) open(replica bool, g *group) {
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server is the [store.Server] of the keyspace.
+// server is the keyspace's [store.Server].
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }
@@ -51,7 +51,7 @@ func (s server) Do(args []string) {
 	s.r.data.Settle(args[1], store.Change{})
 }
 
-// begin prepares the records for a new process of the server.
+// begin prepares the records for a new server process.
 func (r *records) begin(o store.Onlooker) {
 	r.data.Onlooker = o
 	r.known = false
@@ -66,10 +66,10 @@ func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.known = false
 }
 
-// due lists the keys whose deadline has been reached.
+// due lists the keys whose deadlines have passed.
 func (r *records) due(wall int64) []string { return r.data.DueAt(wall) }
 
-// touched returns the keys in the given notices, ordered by their first event.
+// touched returns the keys in the given notices, sorted by first event.
 func touched(said []notice) (names []string) {
 	seen := map[string]bool{}
 	for _, n := range said {
@@ -81,7 +81,7 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story describes those effects of one command on a key that cannot be seen from the key's resulting state.
+// story describes one command's effects on a key that cannot be seen from the key's resulting state.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
@@ -89,8 +89,8 @@ type story struct {
 }
 
 // note records the effects of an attempt's request. It finds them in the server's notices about keys (said) and in the
-// current state of the keys. commands contains the one command that the client sent, or the commands of its
-// transaction. sent is the time at which the client sent them. note reports whether there were any effects.
+// keys' current state. commands contains the one command that the client sent, or the commands in its transaction. sent
+// is when the client sent them. note reports whether there were any effects.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -148,8 +148,8 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 }
 
 // deadlineIn returns the absolute deadline that commands set for a key, in milliseconds of Unix time. If several
-// commands set one, the last one counts. A server deletes the key at once if that time has passed. found is false if no
-// command sets such a deadline.
+// commands set one, the last one counts. If that time has passed, a server deletes the key at once. found is false if
+// no command sets such a deadline.
 func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 	for _, args := range commands {
 		if len(args) < 3 || args[1] != name {
@@ -174,8 +174,9 @@ func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 	return when, found
 }
 
-// handOn records that a key is now a copy of another key, with the same owners. If the source was set to a new value
-// after the keys were last read, that value is unknown, and the copy is marked as replaced, just as the source is.
+// handOn records that a key is now a copy of another key, with the same owners. If the source has been set to a new
+// value since the keys were last read, that value is unknown, and the copy is marked as replaced, just as the source
+// is.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -193,7 +194,7 @@ func (r *records) handOn(to, from string, stories map[string]*story, keys []stor
 	r.data.Duplicate(to, from, source)
 }
 
-// copied returns the source from which commands have copied a value to the given key, or "" if no command copies to it.
+// copied returns the source from which commands copied a value to the given key, or "" if no command copied to it.
 func copied(to string, commands [][]string) (source string) {
 	for _, args := range commands {
 		if len(args) > 2 && strings.EqualFold(args[0], "copy") && args[2] == to {
@@ -210,7 +211,7 @@ func (r *records) remove(name string, why history.Why, by history.Attempt) {
 	}
 }
 
-// settle updates the record of a key to the key's current state.
+// settle updates a key's record to the key's current state.
 func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	d := r.data
 	was := d.Peek(k.Name)
@@ -235,7 +236,7 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 }
 
 // settleMembers is settle for a key of any type except string. Such a key has members, for example the fields of a
-// hash. A field that the command names always counts as set. Any other field with a new value counts as set only if the
+// hash. A field named in the command always counts as set. Any other field with a new value counts as set only if the
 // server reported that fields were set. A member of a sorted set with a new score always counts as set.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
@@ -272,8 +273,8 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 }
 
 // survivors is called after the members with the lowest scores have been removed. It returns the members that remained,
-// with their previous scores. A member remained if its previous score is at least the lowest score that has not
-// changed; its own score may have changed since then.
+// with their previous scores. A member remained if its previous score is no lower than the lowest unchanged score; its
+// own score may have changed since then.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {
@@ -290,7 +291,7 @@ func survivors(had map[string]string, now []store.Member) (left []store.Member) 
 	return left
 }
 
-// score parses the score of a member of a sorted set. It returns NaN if the text is not a number.
+// score parses the score of a sorted set member. It returns NaN if the text is not a number.
 func score(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -308,7 +309,7 @@ func (r *records) mirror(k *store.Key, members []store.Member) {
 	}
 }
 
-// namedFields returns the fields of a key that the request's HSET and HMSET commands name.
+// namedFields returns a key's fields that are named in the request's HSET and HMSET commands.
 func namedFields(key string, commands [][]string) (names []string) {
 	for _, args := range commands {
 		name := strings.ToLower(args[0])
@@ -322,7 +323,7 @@ func namedFields(key string, commands [][]string) (names []string) {
 	return names
 }
 
-// survey compares the given keys with the previous state in r, and records the differences.
+// survey compares the given keys with r's previous state, and records the differences.
 func (r *records) survey(wall int64, keys []store.Key) {
 	d := r.data
 	before := r.standing()
@@ -368,9 +369,9 @@ func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	r.data.Record(set)
 }
 
-// adopt adds keys to the keyspace without recording them. The owner of a key is the attempt that previously set the key
-// to its current value. If no known request has set that value, the owner is the attempt whose request was pending at
-// the last stop.
+// adopt adds keys to the keyspace without recording them. A key's owner is the attempt that previously set the key to
+// its current value. If no known request set that value, the owner is the attempt whose request was pending at the last
+// stop.
 func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	guessed = map[store.Title]bool{}
 	r.data.Quietly(func() {
@@ -415,7 +416,7 @@ func (r *records) remember(k *store.Key) {
 	}
 }
 
-// past contains the owners of recent values of keys, because keys may have these values again after a crash.
+// past contains the owners of keys' recent values, because keys may have these values again after a crash.
 type past struct {
 	owners map[store.Holding]history.Attempt // each value twice: with its deadline, and without
 	order  []store.Holding                   // oldest first

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// blocking lists the commands that may block. XREAD and XREADGROUP also block if the client requests it.
+// blocking lists the commands that may block. XREAD and XREADGROUP also block if the client asks them to.
 var blocking = []string{"blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop", "wait",
 	"waitaof"}
 
@@ -17,11 +17,11 @@ func mayBlock(name string, args []string) bool {
 	return slices.Contains(blocking, name)
 }
 
-// theRuns lists commands that would change the run's setup, or whose effects the run cannot track.
+// theRuns lists commands that would change the run's setup, or that have effects the run cannot track.
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands is like theRuns, for subcommands of some commands.
+// theRunsSubcommands is like theRuns, but for subcommands.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},

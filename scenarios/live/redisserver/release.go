@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// usualName is the usual name of the server program.
+// usualName is the server program's usual name.
 const usualName = "redis-server"
 
 // oldest is the oldest supported Redis version. It has client-side caching with invalidation messages, and SET with all
@@ -21,7 +21,7 @@ var ErrNoServer = errors.New("there is no redis-server on this machine: " +
 
 var says = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
-// installed returns the version of redis-server. The error may be [ErrNoServer] or [process.ErrOld].
+// installed returns redis-server's version. The error may be [ErrNoServer] or [process.ErrOld].
 func installed() (process.Release, error) {
 	if _, err := exec.LookPath(usualName); err != nil {
 		return process.Release{}, ErrNoServer

@@ -53,7 +53,7 @@ func (l *loop) run(t testing.TB, done func() bool) {
 	}
 }
 
-// rig is a world that runs in real time, with real servers.
+// rig is a real-time world with real servers.
 type rig struct {
 	t     testing.TB
 	l     *loop
@@ -147,7 +147,7 @@ func recorded(w *sim.World) (list []history.Event) {
 	return list
 }
 
-// client is a client in the simulated world. It names the attempt to which each of its requests belongs.
+// client is a client in the simulated world. It names the attempt that each of its requests belongs to.
 type client struct {
 	t testing.TB
 	sim.Env
@@ -176,7 +176,7 @@ func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) str
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0].Raw())
 }
 
-// stateOf returns the state of a process, as shown in /proc.
+// stateOf returns a process's state, as shown in /proc.
 func stateOf(t *testing.T, pid int) string {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -12,29 +12,29 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// watcher is the additional state of a server that is a Sentinel.
+// watcher is the additional state of a server that runs as a Sentinel.
 type watcher struct {
 	s *Server
 
-	// subscribers lists the connections of simulated clients that have subscribed to failovers and get the short
-	// messages of the simulated Sentinel. Only the world's goroutine may use it.
+	// subscribers lists the simulated clients' connections that have subscribed to failovers. They get short messages,
+	// like those from the simulated Sentinel. Only the world's goroutine may use it.
 	subscribers []uint64
 }
 
-// These are default settings of a Sentinel, from sentinel.conf and its source code.
+// Sentinel's default settings, from sentinel.conf and its source code.
 const (
 	defaultDownAfter        = 30 * time.Second
 	defaultReconfigureAfter = 8 * time.Second
 )
 
-// shortSwitch is the channel on which simulated clients learn of failovers from the simulated Sentinel. switchMaster is
-// the corresponding channel of the real Sentinel.
+// shortSwitch is the channel on which the simulated Sentinel announces failovers to simulated clients. switchMaster is
+// the real Sentinel's equivalent.
 const (
 	shortSwitch  = "switch-master"
 	switchMaster = "+switch-master"
 )
 
-// launchSentinel starts the Sentinel, and waits until it has found the replicas of all groups.
+// launchSentinel starts the Sentinel and waits until it has found every group's replicas.
 func (f *servers) launchSentinel() error {
 	down := cmp.Or(f.DownAfter, defaultDownAfter)
 	var lines []string
@@ -69,27 +69,27 @@ func (f *servers) launchSentinel() error {
 	return nil
 }
 
-// tune sets the intervals of a Sentinel that its configuration file cannot set. This needs Redis 7 or later. The
-// interval between pings keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel
-// uses the same interval.
+// tune sets intervals that cannot be set in a Sentinel's configuration file. This requires Redis 7 or later. The ping
+// interval keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel uses the same
+// interval.
 func (n *watcher) tune(w *wire) error {
 	c := n.s.cfg
 	if !c.seven {
 		return nil
 	}
-	// sentinel.c reconfigures a deposed master after four publishing periods
+	// a Sentinel reconfigures a deposed master after four publishing periods (sentinel.c)
 	publish := cmp.Or(c.ReconfigureAfter, defaultReconfigureAfter) / 4
 	_, err := w.ask("SENTINEL", "DEBUG", "info-period", millis(refresh), "publish-period", millis(publish))
 	return err
 }
 
-// refresh is the interval at which the Sentinel asks each server for its role and priority. It is short, because a
-// failover that a fault has ordered must wait until the Sentinel has asked.
+// refresh is how often the Sentinel asks each server for its role and priority. It is short because a failover ordered
+// by a fault must wait for the Sentinel to ask.
 const refresh = 500 * time.Millisecond
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
-// listen starts a goroutine that reports each failover until the Sentinel stops.
+// listen starts a goroutine that reports every failover until the Sentinel stops.
 func (n *watcher) listen(x *life) error {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -118,7 +118,7 @@ func (n *watcher) listen(x *life) error {
 	return nil
 }
 
-// switched notifies simulated clients of a failover. words are "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
+// switched tells simulated clients about a failover. words are "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
 func (n *watcher) switched(words []string) {
 	old, promoted := n.s.cfg.byPort(words[2]), n.s.cfg.byPort(words[4])
 	news := fmt.Sprintf("%s %s %s", shortSwitch, old, promoted)
@@ -127,7 +127,7 @@ func (n *watcher) switched(words []string) {
 	}
 }
 
-// byPort returns the server that other servers reach at the given port number, or "" if there is none.
+// byPort returns the server that other servers reach at the given port, or "" if there is none.
 func (f *servers) byPort(port string) sim.ProcessID {
 	for name, s := range f.all {
 		if strconv.Itoa(s.Port.Number()) == port {
@@ -137,8 +137,8 @@ func (f *servers) byPort(port string) sim.ProcessID {
 	return ""
 }
 
-// serves handles a request from a simulated client to subscribe to short messages about failovers. It reports whether r
-// was such a request.
+// serves handles a simulated client's request to subscribe to short failover messages. It reports whether r was such a
+// request.
 func (n *watcher) serves(r *sim.Incoming) bool {
 	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
 		return false
@@ -162,8 +162,8 @@ func (n *watcher) endLife() {
 	}
 }
 
-// addresses returns a Book that replaces the addresses at which servers reach each other with the names and the port of
-// the simulated servers.
+// addresses returns a Book that replaces the addresses that servers use among themselves with the simulated servers'
+// names and port.
 func (f *servers) addresses() *Book {
 	to := map[Address]Address{}
 	for name, s := range f.all {
@@ -173,7 +173,7 @@ func (f *servers) addresses() *Book {
 	return NewBook(to)
 }
 
-// named replaces the addresses of servers with their names, in the reply to commands or in a push.
+// named replaces servers' addresses with their names. raw is a push, or the reply to the given commands.
 func (s *Server) named(raw []byte, commands ...[]string) []byte {
 	if s.sentinel == nil && !slices.ContainsFunc(commands, NamesServers) {
 		return raw
@@ -181,10 +181,10 @@ func (s *Server) named(raw []byte, commands ...[]string) []byte {
 	return s.cfg.names.Translate(raw)
 }
 
-// order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so order
-// gives a priority to this replica only. Once the Sentinel knows the priorities, order asks it for a failover. The
-// Sentinel aborts a failover if a replica does not answer for a moment, so order repeats the request until the failover
-// has happened. order must run on its own goroutine. It returns when the Sentinel ends.
+// order makes the Sentinel promote the given replica. A Sentinel chooses among the healthy replicas by priority, so
+// order gives only this replica a priority. Once the Sentinel knows the priorities, order asks it for a failover. The
+// Sentinel aborts a failover if a replica briefly fails to answer, so order repeats the request until the failover has
+// happened. order must run on its own goroutine. It also returns when the Sentinel ends.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -213,15 +213,16 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 	}
 }
 
-// prefer makes one member of a group the only one with a priority. It ignores members that do not answer, because the
-// Sentinel cannot choose them anyway.
+// prefer gives only one member of a group a priority. It ignores members that do not answer, because the Sentinel
+// cannot choose them anyway.
 func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	for _, m := range g.members {
 		m.deaf = !m.prioritize(map[bool]string{true: "100", false: "0"}[m.name == to])
 	}
 }
 
-// prefers reports whether the Sentinel knows that the given replica is the only one that it can choose.
+// prefers reports whether the Sentinel knows that only the given replica has a priority. replicas is the Sentinel's
+// list of replicas. Those that did not answer don't count.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {
@@ -239,7 +240,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	return knows
 }
 
-// restore resets the priority of all servers in a group to the default. port is the port of the group's new master.
+// restore resets the priorities of all servers in a group to the default. port is the new master's port.
 func (n *watcher) restore(port string) {
 	s := n.s.cfg.all[n.s.cfg.byPort(port)]
 	if s == nil {
@@ -250,7 +251,7 @@ func (n *watcher) restore(port string) {
 	}
 }
 
-// prioritize sets the replica priority of a server. It reports whether the server answered.
+// prioritize sets a server's replica priority. It reports whether the server answered.
 func (s *Server) prioritize(priority string) bool {
 	w, err := s.at.dial()
 	if err != nil {

@@ -18,10 +18,10 @@ type Server struct {
 	*fleet.Lives
 	name    sim.ProcessID
 	cfg     *servers
-	reports bool // whether the process reports changes of its keys, so that they can be recorded
+	reports bool // whether the process reports key changes, so that they can be recorded
 
 	at       endpoint // where the process listens
-	cuts     bool     // whether a loss of power destroys data that was not fsynced
+	cuts     bool     // whether a power loss destroys data that was not fsynced
 	disk     process.Disk
 	guard    *guard // set only for a user's server
 	group    *group
@@ -81,8 +81,8 @@ type request struct {
 	attempt history.Attempt
 	sent    history.Time
 	args    []string
-	// commands contains the commands that the request executes: args itself or, if args is EXEC, the commands of the
-	// transaction.
+	// commands contains the commands that the request executes: args itself or, if args is EXEC, the transaction's
+	// commands.
 	commands [][]string
 }
 
@@ -96,7 +96,7 @@ func (s *Server) Serve(r *sim.Incoming) {
 	x.queue(func() error { return x.serve(q) })
 }
 
-// Closed handles the end of a client's connection: it closes the corresponding connection to the server's process.
+// Closed handles the end of a client's connection by closing the corresponding connection to the server's process.
 func (s *Server) Closed(conn uint64) {
 	x := s.life
 	s.sentinel.forget(conn)
@@ -106,7 +106,7 @@ func (s *Server) Closed(conn uint64) {
 	})
 }
 
-// Wake reads the keys whose deadline has been reached.
+// Wake reads the keys that are due to expire.
 func (s *Server) Wake(uint64) {
 	x := s.life
 	names := s.records.due(s.Host.Wall())
@@ -117,7 +117,7 @@ func (s *Server) Wake(uint64) {
 	x.queue(func() error { return x.touch(names) })
 }
 
-// arm sets the timer to the earliest deadline of a key.
+// arm sets the timer to the earliest key deadline.
 func (s *Server) arm() {
 	if !s.reports || s.records.replica {
 		return
@@ -127,11 +127,10 @@ func (s *Server) arm() {
 	}
 }
 
-// retry is the delay before a key is read again if it has expired by the world's clock but not yet by the server's
-// clock.
+// retry is the delay before rereading a key that has expired by the world's clock but not yet by the server's clock.
 const retry = time.Millisecond
 
-// touchedDue records the effects of reading the keys whose deadlines were reached.
+// touchedDue records the effects of reading the keys that were due to expire.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.records.note(s.Host.Wall(), "", 0, nil, said, keys)
 	if len(s.records.due(s.Host.Wall())) > 0 {
@@ -142,7 +141,7 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 }
 
 // observed records the effects of a request, or effects without a request if r is nil. If err is set, the effects could
-// not be read. The next comparison of all keys with the records then finds them.
+// not be read, and the next comparison of all keys with the records will find them.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}
@@ -181,13 +180,13 @@ func (s *Server) push(l *link, b []byte) {
 	s.Host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged sets the clocks of the process to the clocks of the world. Keys expire according to these clocks.
+// ClockChanged sets the process's clocks to the world's clocks. Keys expire according to these clocks.
 func (s *Server) ClockChanged() {
 	s.Lives.ClockChanged()
 	s.arm()
 }
 
-// Fault makes fsyncs slow, makes a Sentinel order a failover, or removes keys as an operator does.
+// Fault makes fsyncs slow, makes a Sentinel order a failover, or removes keys as an operator would.
 func (s *Server) Fault(f sim.ServerFault) {
 	switch x := s.life; {
 	case f.Kind == sim.FailOver && s.sentinel != nil && x != nil:
@@ -207,7 +206,7 @@ func (s *Server) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop stops the server. A loss of power destroys data that was not fsynced.
+// Stop stops the server. A power loss destroys data that was not fsynced.
 func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil

@@ -13,7 +13,7 @@ import (
 )
 
 // lockServers is a set of real servers. They are launched when the first of them is requested. Before that, the run
-// checks whether the faults of the plan can be injected into them.
+// checks whether the plan's faults can be injected into them.
 type lockServers struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
@@ -30,10 +30,10 @@ type lockServers struct {
 	died error // a failure that occurred before there was a loop
 }
 
-// Can returns the reason why a fault cannot be injected into the servers, or nil if it can be injected.
+// Can returns why a fault cannot be injected into the servers, or nil if it can.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
-// Front returns the real servers' own front end, or the simulated front end (own) if they have none.
+// Front returns the real servers' own front end, or the simulated one (own) if they have none.
 func (f *lockServers) Front(own sim.Front) sim.Front {
 	if f.front != nil {
 		return f.front
@@ -41,7 +41,7 @@ func (f *lockServers) Front(own sim.Front) sim.Front {
 	return own
 }
 
-// Server returns the real server with this name, or the simulated server (own) if there is none.
+// Server returns the real server with this name, or the simulated one (own) if there is none.
 func (f *lockServers) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	if !f.launched {
 		f.launched = true
@@ -80,7 +80,7 @@ func (f *lockServers) End() error {
 	return f.end()
 }
 
-// failed ends the run because a server has failed. The result of the run is then undecided.
+// failed ends the run because a server has failed. This leaves the run's result undecided.
 func (f *lockServers) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

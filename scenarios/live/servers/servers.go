@@ -1,10 +1,12 @@
-// Package servers chooses the lock servers of a live run: simulated servers; real ones that the run starts
-// (redis-server processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or
-// Redis servers that the user has started. The package uses the host through scenarios/live/realtime.
+// Package servers chooses a live run's lock servers: simulated servers; real ones that the run starts (redis-server
+// processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or Redis servers
+// that the user has started. It accesses the host through scenarios/live/realtime.
 //
 // Goals: each choice is one word on the command line; a run that the chosen servers cannot carry out is refused before
-// anything is started. Non-goals: knowledge of how servers work (sim/redis, sim/etcd, sim/zookeeper, and
-// scenarios/live/redisserver, etcdserver and zkserver).
+// anything is started.
+//
+// Non-goals: knowledge of how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver,
+// etcdserver and zkserver).
 package servers
 
 import (
@@ -30,7 +32,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These words choose the lock servers. Any other text is a list of addresses.
+// Words that choose the lock servers. Anything else is a list of addresses.
 const (
 	Simulated = "simulated"
 	redis     = "redis"
@@ -52,7 +54,7 @@ var kinds = []kind{
 	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
 }
 
-// words lists all words that can be used to choose servers.
+// words lists the words that choose servers.
 func words() []string {
 	list := []string{Simulated}
 	for i := range kinds {
@@ -68,15 +70,14 @@ type Choice struct {
 	variable  string   // environment variable with the addresses; empty: they are not in a variable
 }
 
-// These prefixes say where the addresses are: in an environment variable, or in a file. In both, addresses are
-// separated by white space.
+// Prefixes that say where the addresses are: in an environment variable or in a file, separated by white space.
 const (
 	inVariable = "env:"
 	inFile     = "file:"
 )
 
 // Parse parses a choice: "simulated", a word for real servers, or the addresses of Redis servers. The addresses are
-// either HOST:PORT, separated by commas, or the variable or file that contains them. Only a variable or file may
+// given as HOST:PORT, separated by commas, or as the variable or file that contains them. Only a variable or file may
 // contain passwords, because every user of a machine can read the command lines of its processes. Errors do not contain
 // any addresses.
 func Parse(text string) (Choice, error) {
@@ -115,7 +116,7 @@ func Parse(text string) (Choice, error) {
 	return Choice{}, errors.New(problem)
 }
 
-// mostAddresses is the maximum size of a file with addresses, in bytes.
+// mostAddresses is the maximum size of an address file in bytes.
 const mostAddresses = 1 << 20
 
 func readAddresses(path string) (string, error) {
@@ -131,12 +132,12 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether text is a port number. If the text after WORD and a colon is a port number, WORD is the name
-// of a host, even if it is also a prefix such as env.
+// isPort reports whether text is a port number. If it is, as in "env:6379", then env is a host name, and not the prefix
+// for an environment variable.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding returns the choice of servers whose addresses are stored in an environment variable or a file. text is the
-// argument of --servers that names this variable or file.
+// holding returns the choice of the servers at the given addresses. text is the --servers argument; it names the
+// variable or file that contains the addresses.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
@@ -145,8 +146,8 @@ func holding(text, addresses, variable string) (Choice, error) {
 	return Choice{addresses: list, variable: variable}, nil
 }
 
-// Started returns the choice of real servers to start for a scenario. The error is a *live.RefusedError if there are no
-// real servers for its backend.
+// Started chooses real servers that a run of the scenario can start. The error is a *live.RefusedError if there are
+// none for its backend.
 func Started(s *scenarios.Scenario) (Choice, error) {
 	for i := range kinds {
 		if kinds[i].backend == s.Servers.Backend {
@@ -169,18 +170,18 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	return c, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: set --servers to %s", s.Name, b, fits)}
 }
 
-// Real reports whether the servers are real ones.
+// Real reports whether the servers are real.
 func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
-// On the user's servers, the keys of a run have a prefix. It consists of prefixBegin, some random letters and digits,
-// and a slash.
+// On the user's servers, a run's keys have a prefix that consists of prefixBegin, some random letters and digits, and a
+// slash.
 const (
 	prefixBegin  = "fencepost/"
 	prefixRandom = 16
 )
 
-// Scenario returns s in a form that can be run on the servers. On the user's servers, the names of all locks get a
-// prefix that no other run uses.
+// Scenario returns s in a form that the servers can run. On the user's servers, all lock names get a prefix that no
+// other run uses.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if _, err := c.For(s); err != nil || len(c.addresses) == 0 {
 		return s, err
@@ -205,14 +206,14 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// prefixOf returns the prefix of all keys of a scenario that Scenario has returned.
+// prefixOf returns the prefix of all keys in a scenario returned by Choice.Scenario.
 func prefixOf(s *scenarios.Scenario) string {
 	return string(s.Locks()[0])[:len(prefixBegin)+prefixRandom+len("/")]
 }
 
-// Run carries out the plan on the servers. The scenario must be one that the method Scenario has returned. When Run
-// returns, all processes that it started have ended. They also end if this process is killed. If the plan cannot be
-// carried out, Run returns a *live.RefusedError before anything starts. If the host delays the start, Run starts again.
+// Run carries out the plan on the servers. The plan's scenario must come from Choice.Scenario. When Run returns, all
+// processes that it started have ended. They also end if this process is killed. If the plan cannot be carried out, Run
+// returns a *live.RefusedError before anything starts. If the host delays the start, Run starts again.
 func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
 	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
 }
@@ -236,7 +237,7 @@ func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 	return result, err
 }
 
-// fleet returns the servers for a run of s with the plan. They are not started before the run begins.
+// fleet returns the servers for a run of s with the plan. They start when the run does.
 func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	switch {
 	case !c.Real():
@@ -247,7 +248,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keepe
 	return c.users(s, plan)
 }
 
-// users returns, for a run of s, the servers that the user has started.
+// users returns the user's own servers for a run of s.
 func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
 	if err := unsupported(s); err != nil {
 		return nil, err

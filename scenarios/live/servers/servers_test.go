@@ -79,7 +79,7 @@ func TestChoicesAreRead(t *testing.T) {
 	}
 }
 
-// TestAFileOfAddressesHasAnEnd checks that a file that is too large for a list of addresses is rejected. Otherwise, a
+// TestAFileOfAddressesHasAnEnd checks that a file that is too large for an address list is rejected. Otherwise, a
 // device such as /dev/zero would be read forever.
 func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "addresses")
@@ -141,8 +141,8 @@ func scenario(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that on servers that belong to the user, all locks have names
-// that are unique to the run.
+// TestOnServersOfTheUserAllLocksHaveANameOfTheRun checks that on a user's servers, all locks have names that are unique
+// to the run.
 func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [d/a, b/c]}\n")
 	var last string
@@ -189,8 +189,8 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 	}
 }
 
-// TestRealServers runs a scenario on a server that is started for the run, and on a user's server. On the user's
-// server, the run must touch only its own keys and leave none of them behind.
+// TestRealServers runs a scenario on a server started for the run, and on a user's server. On the user's server, the
+// run must touch only its own keys and leave none of them behind.
 func TestRealServers(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -253,8 +253,8 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-// TestRealMembersOfEtcd checks that a scenario on etcd has as many critical sections with members that are started for
-// the run as with simulated ones.
+// TestRealMembersOfEtcd checks that a scenario on etcd has as many critical sections with real members, started for the
+// run, as with simulated ones.
 func TestRealMembersOfEtcd(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "etcd")
@@ -276,7 +276,7 @@ func TestRealMembersOfEtcd(t *testing.T) {
 				did[e.F]++
 			}
 		}
-		// the seventh key belongs to the probe, which acquires the lock after the six sections of the clients
+		// the seventh key belongs to the probe, which acquires the lock after the clients' six sections
 		if did[history.Acquire] != 6 || did[history.KeySet] != 7 || did[history.KeyGone] != 7 {
 			t.Errorf("%s: %d sections, %d keys put, %d gone", word, did[history.Acquire], did[history.KeySet],
 				did[history.KeyGone])

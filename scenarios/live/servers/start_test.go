@@ -17,7 +17,7 @@ import (
 )
 
 // TestOnlyADelayedStartIsTriedAgain checks that a delayed start is repeated up to the limit, but not after an
-// interrupt. A failure after the start of the run does not count as a delayed start.
+// interrupt. A failure after the run has started does not count as a delayed start.
 func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	late := fmt.Errorf("starting redis-1: %w", &process.LateError{Err: errors.New("redis-1 is\n  late")})
 	wrong := errors.New("no such program")

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestARealEnsembleGivesTheSimulatedVerdicts checks that each scenario of the catalog on ZooKeeper has the same verdict
+// TestARealEnsembleGivesTheSimulatedVerdicts checks that each of the catalog's ZooKeeper scenarios has the same verdict
 // and the same causes on a real ensemble as on a simulated one.
 func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	testkit.FullOnly(t)

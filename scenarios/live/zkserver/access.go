@@ -10,13 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// superuser is the only user that may read and change znodes. No other user may do so, because every process on the
-// machine can connect to a member. The run's connections authenticate as this user, with a password that no other user
-// can see (DigestAuthenticationProvider).
+// superuser is the only user that may read and change znodes, because every process on the machine can connect to a
+// member. The run's connections authenticate as this user, with a password that no other user can see
+// (DigestAuthenticationProvider).
 const superuser = "super"
 
-// denyAll appends an access list for a znode to a request record. The list grants no permissions to anyone but the
-// superuser.
+// denyAll appends a znode's access list to a request record. The list denies access to everyone but the superuser.
 func denyAll(r jute.Record) jute.Record { return r.Int(1).Int(31).Text("digest").Text("nobody:x") }
 
 // digest returns the hash of the superuser's password. Members get only this hash, not the password.
@@ -25,12 +24,12 @@ func (e *ensemble) digest() string {
 	return superuser + ":" + base64.StdEncoding.EncodeToString(s[:])
 }
 
-// authenticate makes a connection act as the superuser. The connection must have a session.
+// authenticate authenticates a connection as the superuser. The connection must have a session.
 func (e *ensemble) authenticate(conn net.Conn) error {
 	return ask(conn, jute.Head(jute.XidAuth, jute.Auth).Int(0).Text("digest").Text(superuser+":"+e.secret))
 }
 
-// closeRoot restricts the root znode to the superuser. Nobody else can then create or delete a znode below it.
+// closeRoot restricts the root znode to the superuser. After that, nobody else can create or delete a znode below it.
 func (e *ensemble) closeRoot(address string) error {
 	conn, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
@@ -59,7 +58,7 @@ func ask(conn net.Conn, r jute.Record) error {
 	if err != nil {
 		return err
 	}
-	f.Int() // skip the number of the request
+	f.Int() // skip the request's number
 	f.Long()
 	if code := f.Int(); code != 0 {
 		return fmt.Errorf("ZooKeeper replied with error %d", code)

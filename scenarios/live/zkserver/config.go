@@ -11,23 +11,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config configures the ensemble of a run.
+// Config configures a run's ensemble.
 type Config struct {
 	Keeper *process.Keeper
 	// Members are the names of the servers. The first one is the leader when the run begins.
 	Members []sim.ProcessID
-	// TickTime and SyncLimit have the same meaning as for the simulated ensemble. The defaults are 2 s and 5 ticks.
+	// TickTime and SyncLimit mean the same as for the simulated ensemble. The defaults are 2 s and 5 ticks.
 	TickTime  time.Duration
 	SyncLimit int
-	// Failed is called when a server has failed on its own. After that, the run cannot be judged. Any goroutine may
-	// call it.
+	// Failed is called when a server has failed on its own, which means that the run cannot be judged. It may be called
+	// from any goroutine.
 	Failed func(error)
 }
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 
 // Can returns the reason why a fault cannot be injected into the members. It returns nil if the fault can be injected
-// or does not affect the members. Can checks what is installed on this machine, and starts nothing.
+// or does not affect the members. Can checks what is installed on this machine, but does not start anything.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isMember); err != nil {
 		return err

@@ -18,21 +18,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// ensemble contains the members of one run.
+// ensemble contains a run's members.
 type ensemble struct {
 	*fleet.Fleet
 	secret   string // password of the superuser, as whom all connections of the run authenticate
 	identity process.Identity
 	members  []*member
-	// tick and syncLimit are ZooKeeper's settings tickTime and syncLimit.
+	// tick and syncLimit are ZooKeeper's tickTime and syncLimit settings.
 	tick      time.Duration
 	syncLimit int
 	records   records
 	sessions  sessions
 }
 
-// Launch starts the members and prepares them for the faults in plan. It waits until all of them serve requests and the
-// first one is the leader. The members end when the keeper ends.
+// Launch starts the members and prepares them for the faults in plan. It waits until all of them are serving requests
+// and the first one is the leader. The members end when the keeper does.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
@@ -71,13 +71,12 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	return e.Fleet, e.elect()
 }
 
-// tries is the maximum number of times that the members are started. They must be started again if a member other than
-// the first is elected. On a busy host, a leader may also lose its connections to the other members right after the
-// election.
+// tries is how many times the members are started at most. They must be started again if a member other than the first
+// is elected. On a busy host, a leader may also lose its connections to the other members right after the election.
 const tries = 5
 
 // elect starts the members until the first one is the leader, and restricts the root znode to the superuser. The first
-// member has the highest number, and the others are started only when it is running.
+// member has the highest number, and the others are not started until it is running.
 func (e *ensemble) elect() error {
 	err := errors.New("a member other than the first was elected, repeatedly")
 	for range tries {
@@ -99,7 +98,7 @@ func (e *ensemble) elect() error {
 	return err
 }
 
-// start starts all members, each on its own ports, and waits until they serve requests.
+// start starts all members, each on its own ports, and waits until they are serving requests.
 func (e *ensemble) start() error {
 	for _, m := range e.members {
 		if err := m.choosePorts(); err != nil {

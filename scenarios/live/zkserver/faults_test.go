@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watched makes a client wait until it is notified that a znode has vanished, and returns the records up to then.
+// watched makes a client wait until it is notified that a znode has vanished. It returns the records made until then.
 func (c *client) watched(path string) []history.Event {
 	c.mustAsk("", jute.Exists, jute.Record(nil).Text(path).Flag(true))
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
@@ -28,7 +28,7 @@ func (c *client) watched(path string) []history.Event {
 	return recorded(c.w)
 }
 
-// lasting makes the second client request lock a and then send nothing more. The first client watches that request.
+// lasting makes the second client request lock a and then stop sending anything. The first client watches that request.
 // After calling strike, lasting waits until the znode vanishes. It returns the records, and the times at which the
 // znode was created and vanished.
 func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Duration) {
@@ -55,8 +55,8 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 	return list, made, ended
 }
 
-// TestASessionExpires checks that a silent client's request for a lock vanishes when the leader expires its session.
-// The client that watches the request is notified after the disappearance has been recorded.
+// TestASessionExpires checks that a silent client's lock request vanishes when the leader expires its session. This
+// must be recorded before the client that is watching the request is notified.
 func TestASessionExpires(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -88,8 +88,8 @@ func TestAFaultEndsASession(t *testing.T) {
 	})
 }
 
-// TestALeaderThatIsCutOff checks that another member becomes leader, that committed writes of the old leader persist,
-// and that the old leader closes the connections of its clients.
+// TestALeaderThatIsCutOff checks that another member becomes leader, that the old leader's committed writes persist,
+// and that the old leader closes its clients' connections.
 func TestALeaderThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -124,8 +124,8 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestAMemberComesBack checks that a member that restarts with its disk has its data, and that a member that restarts
-// without its disk serves no requests.
+// TestAMemberComesBack checks that a member that restarts with its disk has its data, and that one that restarts
+// without its disk does not serve any requests.
 func TestAMemberComesBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -198,7 +198,7 @@ func TestAWallClockJumps(t *testing.T) {
 	})
 }
 
-// made returns the time at which a znode was created, according to the clock of the first member.
+// made returns the time at which a znode was created, by the first member's clock.
 func (r *rig) made(path string) time.Time {
 	conn, err := net.Dial("tcp", r.ensemble.members[0].address())
 	if err != nil {
@@ -221,7 +221,7 @@ func (r *rig) made(path string) time.Time {
 	return time.UnixMilli(f.Long())
 }
 
-// TestAMemberThatDiesByItself checks that if a member dies on its own, the run fails with an error that says how the
+// TestAMemberThatDiesByItself checks that the run fails if a member dies on its own, with an error that says how the
 // member ended.
 func TestAMemberThatDiesByItself(t *testing.T) {
 	testkit.FullOnly(t)

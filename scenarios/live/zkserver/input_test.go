@@ -35,8 +35,8 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestFaultsThatMembersCannotSuffer checks that faults that cannot be injected into members are refused with the
-// reason. Faults of other processes are accepted.
+// TestFaultsThatMembersCannotSuffer checks that if a fault cannot be injected into members, it is refused with the
+// reason. Faults in other processes are accepted.
 func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 	c := Config{Members: names(3)}
 	for _, x := range []struct {

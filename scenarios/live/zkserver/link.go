@@ -21,7 +21,7 @@ type call struct {
 	xid     int32
 }
 
-// link is a connection to the member's process. It corresponds to one connection of a client.
+// link is a connection to the member's process. It corresponds to one client connection.
 type link struct {
 	x      *life
 	id     uint64
@@ -34,7 +34,7 @@ type link struct {
 	said   int        // number of these calls that have been sent
 	closed bool
 
-	// Only the goroutine that reads uses the fields below.
+	// Only the reading goroutine uses the fields below.
 	session int64
 	events  int64 // number of events sent to the client
 
@@ -50,7 +50,7 @@ func newLink(x *life, id uint64, client history.Process, first *call) *link {
 	return l
 }
 
-// add adds a request to the queue of requests for the process.
+// add adds a request to the queue for the process.
 func (l *link) add(c *call) {
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
@@ -88,8 +88,7 @@ func (l *link) deliver(f func()) {
 	})
 }
 
-// hangUp notifies the client that the connection has ended. Requests that are still pending are answered with
-// ClosedReply.
+// hangUp notifies the client that the connection has ended. Pending requests are answered with ClosedReply.
 func (l *link) hangUp() {
 	l.over = true
 	delete(l.x.links, l.id)
@@ -170,8 +169,8 @@ func (l *link) read() bool {
 	return true
 }
 
-// asked returns the earliest pending request that was sent with the given xid, or nil if there is none. Older requests
-// may still be pending, because the reply to an authentication request can overtake other replies.
+// asked returns the earliest pending request with the given xid, or nil if there is none. Older requests may still be
+// pending, because the reply to an authentication request can overtake other replies.
 func (l *link) asked(xid int32) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +191,7 @@ func (l *link) reply(c *call, b []byte) {
 	l.deliver(func() { c.Reply(b) })
 }
 
-// event passes an event of a watch on to the client.
+// event passes a watch event on to the client.
 func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	kind := f.Int()
 	f.Int() // skip the state of the connection
@@ -229,7 +228,7 @@ func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error
 	return id, e.authenticate(conn)
 }
 
-// readSession decodes the reply to a request for a session. The ID is 0 if the session has ended.
+// readSession decodes the reply to a session request. The ID is 0 if the session has ended.
 func readSession(f *jute.Fields) (id int64, s session) {
 	f.Int() // skip the version of the protocol
 	s.timeout = time.Duration(f.Int()) * time.Millisecond

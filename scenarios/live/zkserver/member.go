@@ -33,7 +33,7 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// life is the period from the start of a member to its next stop. In each life the member has a new process.
+// life is the period from a member's start to its next stop. In each life the member has a new process.
 type life struct {
 	*fleet.Life
 	m     *member
@@ -42,8 +42,8 @@ type life struct {
 }
 
 // Start starts the member. The first time, its process has already been launched; later, Start launches a new process.
-// A member whose disk is lost stays out of the ensemble, as in package raft, because it may have made promises that it
-// no longer remembers.
+// If a member's disk is lost, the member stays out of the ensemble, as in package raft, because it may have made
+// promises that it no longer remembers.
 func (m *member) Start(h sim.Host) {
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
 	x.eye = newObserver(x)
@@ -90,7 +90,7 @@ func (m *member) Serve(r *sim.Incoming) {
 	l.add(c)
 }
 
-// Closed handles the end of a client's connection: it closes the corresponding connection to the member's process.
+// Closed is called when a client's connection ends. It closes the corresponding connection to the member's process.
 func (m *member) Closed(conn uint64) {
 	if l := m.life.links[conn]; l != nil {
 		delete(m.life.links, conn)
@@ -99,7 +99,7 @@ func (m *member) Closed(conn uint64) {
 	}
 }
 
-// Fault ends the sessions of a client. Every member receives the fault, but only the ensemble's first member ends the
+// Fault ends a client's sessions. Every member receives the fault, but only the ensemble's first member ends the
 // sessions.
 func (m *member) Fault(f sim.ServerFault) {
 	if f.Kind == sim.ExpireSession && m == m.ensemble.members[0] {

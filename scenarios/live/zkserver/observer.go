@@ -15,8 +15,8 @@ import (
 )
 
 // observer is this package's own connection to a process, with one watch on all znodes. Whenever a znode appears or
-// vanishes, the observer asks the process for the current state at that path, and records it. ZooKeeper answers the
-// requests on one connection in order. Before it answers a request, it sends all events that came earlier.
+// vanishes, the observer asks the process for the current state at that path and records it. ZooKeeper answers a
+// connection's requests in order, and sends all earlier events before it answers a request.
 type observer struct {
 	x *life
 
@@ -30,7 +30,7 @@ type observer struct {
 	zxid    int64      // the zxid that the process had reached when it answered that ping
 }
 
-// question is a request for the znode at a path or, if below is set, for the names of its children.
+// question is a request for the znode at a path or, if below is set, for its children's names.
 type question struct {
 	path  string
 	below bool
@@ -43,7 +43,7 @@ func newObserver(x *life) *observer {
 }
 
 // reconnectDelay is the delay before the observer reconnects to a process that was not serving requests. idle is the
-// interval of the pings that keep an idle session alive.
+// interval between the pings that keep an idle session alive.
 const (
 	reconnectDelay = 20 * time.Millisecond
 	idle           = 5 * time.Second
@@ -84,10 +84,10 @@ func (o *observer) keep() {
 
 var errNoSession = errors.New("no member granted a session")
 
-// recursive is the mode of a persistent watch on a znode and all znodes below it (AddWatchMode).
+// recursive is the mode for a persistent watch on a znode and all znodes below it (AddWatchMode).
 const recursive = 1
 
-// observe opens a connection, and reads from it until it ends.
+// observe opens a connection and reads from it until the connection ends.
 func (o *observer) observe() error {
 	conn, err := net.DialTimeout("tcp", o.x.m.address(), patience)
 	if err != nil {
@@ -116,14 +116,13 @@ func (o *observer) observe() error {
 	}
 }
 
-// xidQuestion is the xid of all requests with which the observer asks the process for something.
+// xidQuestion is the xid of all requests that the observer sends to ask the process for something.
 const xidQuestion int32 = 0
 
-// folder is the path of the parent znode of all locks.
+// folder is the path of the znode that is the parent of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up starts to use a new connection. The watch of a new connection does not report earlier changes, so up asks for the
-// current state.
+// up starts to use a new connection. Its watch does not report earlier changes, so up asks for the current state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -134,7 +133,7 @@ func (o *observer) up(conn net.Conn) {
 	o.news.Broadcast()
 }
 
-// down handles the end of the connection.
+// down is called when the connection ends.
 func (o *observer) down() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -210,11 +209,11 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 	}
 }
 
-// allSoFar is passed to [observer.upTo] instead of a zxid. It stands for everything that the process has done so far.
+// allSoFar is passed to [observer.upTo] instead of a zxid. It means everything that the process has done so far.
 const allSoFar = math.MaxInt64
 
 // upTo waits until everything that the process has done up to a zxid is recorded. It returns false if the process stops
-// serving before that.
+// serving first.
 func (o *observer) upTo(zxid int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,8 +232,8 @@ func (o *observer) upTo(zxid int64) bool {
 	return !o.x.IsOver()
 }
 
-// expire ends the sessions of a client. It resumes each session on a new connection, with the session's password, and
-// closes the session there.
+// expire ends a client's sessions. It resumes each session on a new connection, with the session's password, and closes
+// the session there.
 func (e *ensemble) expire(client history.Process) {
 	for _, id := range e.sessions.idsOf(client) {
 		for _, m := range e.members {
@@ -245,7 +244,7 @@ func (e *ensemble) expire(client history.Process) {
 	}
 }
 
-// endSession ends a session, if it still exists.
+// endSession ends a session if it still exists.
 func (m *member) endSession(id int64) error {
 	conn, err := net.DialTimeout("tcp", m.address(), roleLimit)
 	if err != nil {

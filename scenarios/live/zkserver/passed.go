@@ -5,16 +5,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Clients send frames of ZooKeeper's protocol. These are passed on unchanged, except for the access list of a new
-// znode. That list is replaced with one that gives access only to the superuser. The connection authenticates as the
-// superuser. A create within a multi keeps its list.
+// Clients send ZooKeeper protocol frames. They are passed on unchanged, except for a new znode's access list, which is
+// replaced with one that gives access only to the superuser. The connection authenticates as the superuser. A create
+// within a multi keeps its list.
 
-// enters reports whether a request asks for a session, as the first request of a connection must.
+// enters reports whether a request asks for a session, as the first request on a connection must.
 func enters(args []string) bool {
 	return args[0] == zookeeper.ReqEnter && len(args) == 2
 }
 
-// enter passes on the client's request for a session, and the reply to it.
+// enter passes on the client's session request and the reply to it.
 func (l *link) enter(first *call) bool {
 	e := l.x.m.ensemble
 	if _, err := l.conn.Write(jute.Record(first.args[1]).Framed()); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// TestNewZnodesBelongToNobodyElse checks that a new znode gets the superuser's access list, for any list and any kind
-// of create that the client uses. Everything else in the client's frames must be passed on unchanged.
+// TestNewZnodesBelongToNobodyElse checks that a new znode gets the superuser's access list, no matter which list and
+// which kind of create the client uses. Everything else in the client's frames must be passed on unchanged.
 func TestNewZnodesBelongToNobodyElse(t *testing.T) {
 	world := func(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }
 	two := func(r jute.Record) jute.Record {

@@ -16,14 +16,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// loopback is the address at which the relay listens. It is also the address of the only member of an ensemble.
+// loopback is the address on which the relay listens. It is also the address of an ensemble's only member.
 const loopback = "127.0.0.1"
 
-// patience is the maximum time for a process to start or to end. It is several times what a process needs on a busy
+// patience is how long a process may take to start or end. It is several times longer than a process needs on a busy
 // machine.
 const patience = time.Minute
 
-// choosePorts chooses the ports at which the process will listen.
+// choosePorts chooses the ports on which the process will listen.
 func (m *member) choosePorts() error {
 	for _, port := range []*int{&m.client, &m.quorum, &m.election} {
 		var err error
@@ -38,18 +38,19 @@ func (m *member) choosePorts() error {
 	return nil
 }
 
-// data returns the folder with the data of the process.
+// data returns the process's data folder.
 func (m *member) data() string { return filepath.Join(m.Daemon.Folder, "data") }
 
-// These settings of an ensemble are the same for all scenarios: the range of session timeouts, in ms, and the number of
-// ticks within which a member must catch up with its leader.
+// Ensemble settings that are the same for all scenarios: the range of session timeouts in ms, and how many ticks a
+// member has to catch up with its leader.
 const (
 	minTimeout = 4000
 	maxTimeout = 40_000
 	initLimit  = 10
 )
 
-// configure writes the configuration file. Members authenticate each other with the certificate of the run.
+// configure writes the configuration file. Members authenticate each other with the certificate that was created for
+// the run.
 func (m *member) configure() error {
 	all, id := m.ensemble.members, m.ensemble.identity
 	lines := []string{fmt.Sprint("tickTime=", m.ensemble.tick.Milliseconds()),
@@ -89,7 +90,7 @@ func (m *member) arguments() []string {
 	return append(args, "-cp", classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.file())
 }
 
-// end ends the process. It deletes the data if the kind of stop requires it.
+// end ends the process. It deletes the data if that kind of stop requires it.
 func (m *member) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		m.Daemon.ShutDown(patience, patience)
@@ -101,7 +102,7 @@ func (m *member) end(how sim.Stop) error {
 	return nil
 }
 
-// roleLimit is the maximum time for a running member to report its role.
+// roleLimit is how long a running member may take to report its role.
 const roleLimit = 2 * time.Second
 
 // mode returns the role that the process reports: leader, follower or standalone. It returns "" if the process does not
@@ -122,8 +123,8 @@ func (m *member) mode() string {
 	return mode
 }
 
-// address returns the address at which clients reach the process.
+// address returns the address where clients reach the process.
 func (m *member) address() string { return m.addressOf(m.client) }
 
-// addressOf returns the address of a port of the process.
+// addressOf returns the address of one of the process's ports.
 func (m *member) addressOf(port int) string { return net.JoinHostPort(m.host, strconv.Itoa(port)) }

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// records contains the znodes that represent lock requests, as the members report them.
+// records contains the znodes that represent lock requests, as reported by the members.
 type records struct {
 	mu    sync.Mutex
 	nodes map[string]node // the latest znode at each path
@@ -30,8 +30,8 @@ type node struct {
 	of    history.Attempt
 }
 
-// numbered splits off the number at the end of a sequential znode's path, and returns the path that the client
-// requested. The second result reports whether the path ends with such a number.
+// numbered strips the number from the end of a sequential znode's path, and returns the path that the client requested.
+// The second result reports whether the path ends with such a number.
 func numbered(path string) (asked string, is bool) {
 	at := len(path) - 10
 	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {
@@ -40,7 +40,7 @@ func numbered(path string) (asked string, is bool) {
 	return path[:at], true
 }
 
-// ask records which attempt requests a znode, so that the owner is known when the znode appears.
+// ask records which attempt is requesting a znode, so that the owner is known when the znode appears.
 func (r *records) ask(session int64, path string, of history.Attempt) {
 	r.mu.Lock()
 	r.asked[origin{session, path}] = of
@@ -59,7 +59,8 @@ func (r *records) standing() (list []string) {
 	return list
 }
 
-// stands records that, as of the given zxid, a member has a znode with the given path, unless this was recorded before.
+// stands records that, as of the given zxid, a member has a znode with the given path, unless this has already been
+// recorded.
 func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) {
 	asked, sequential := numbered(path)
 	lock, name, is := zookeeper.LockOf(path, s.EphemeralOwner != 0, sequential)
@@ -80,8 +81,8 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	m.recordSet(n, int64(s.EphemeralOwner))
 }
 
-// gone records that, as of the given zxid, a member has no znode with the given path. It records nothing if this was
-// recorded before, or if the member has not yet seen the creation of the znode.
+// gone records that, as of the given zxid, a member has no znode with the given path. It does nothing if this has
+// already been recorded, or if the member has not yet seen the znode's creation.
 func (r *records) gone(m *member, path string, zxid int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -81,7 +81,7 @@ type immediate struct{}
 
 func (immediate) Do(f func()) { f() }
 
-// hosted is a member that has a host but starts no process.
+// hosted is a member that has a host but does not start a process.
 type hosted struct{ *member }
 
 func (h hosted) Start(host sim.Host) { h.Host = host }

@@ -36,7 +36,7 @@ func needsZooKeeper(t testing.TB) {
 	}
 }
 
-// rig is a world in real time with a real ensemble, for tests.
+// rig is a real-time world with a real ensemble, for tests.
 type rig struct {
 	t        testing.TB
 	w        *sim.World
@@ -121,7 +121,7 @@ type client struct {
 	server sim.ProcessID
 	n      int // number of the client's connection
 	asked  int
-	// password is the password of the client's latest session.
+	// password is the password for the client's latest session.
 	password string
 }
 
@@ -178,8 +178,8 @@ func (c *client) session(id int64, timeout int32) []string {
 	return []string{zookeeper.ReqEnter, string(r.Record())}
 }
 
-// enter requests a session once, and waits for the given time. It returns the ID of the session, which is 0 if the
-// session has ended. ok is false if there is no answer.
+// enter requests a session once, and waits for the given time. It returns the session's ID, which is 0 if the session
+// has ended. ok is false if there is no answer.
 func (c *client) enter(d time.Duration, id int64, timeout int32) (now int64, ok bool) {
 	record, _, whole, _ := jute.Cut(c.send(d, "", c.session(id, timeout)).Raw())
 	f := jute.Fields{Rest: record, Torn: !whole}
@@ -188,7 +188,7 @@ func (c *client) enter(d time.Duration, id int64, timeout int32) (now int64, ok 
 	return now, !f.Torn
 }
 
-// connect requests new sessions until it gets one.
+// connect keeps requesting new sessions until it gets one.
 func (c *client) connect(timeout int32) int64 {
 	for {
 		if id, ok := c.enter(5*time.Second, 0, timeout); ok && id != 0 {
@@ -200,7 +200,7 @@ func (c *client) connect(timeout int32) int64 {
 	}
 }
 
-// folder creates the folder of a lock. If the connection ends meanwhile, it opens a new session.
+// folder creates a lock's folder. If the connection ends in the meantime, it opens a new session.
 func (c *client) folder(lock string) {
 	for _, path := range []string{"/locks", "/locks/" + lock} {
 		folder := create(path, "", jute.Persistent)
@@ -215,7 +215,7 @@ func (c *client) folder(lock string) {
 	}
 }
 
-// linesOf formats records. It omits their times.
+// linesOf formats records without their times.
 func linesOf(list []history.Event) (lines []string) {
 	for _, e := range list {
 		lines = append(lines, fmt.Sprintf("%s %s/%s of %s", e.F, e.Lock, e.Member, e.Of))

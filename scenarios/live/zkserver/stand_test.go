@@ -20,7 +20,7 @@ import (
 )
 
 // account returns the znodes that exist according to the records, as a checker would determine them, and the attempt
-// that owns each of them.
+// that owns each one.
 func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	t.Helper()
 	stands := map[string]history.Attempt{}
@@ -41,8 +41,8 @@ func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	return stands
 }
 
-// wander makes a client create and delete requests for a lock until the given time. The client changes its member and
-// its session several times. Each znode contains the name of the attempt that created it.
+// wander makes a client create and delete requests for a lock until the given time, changing its member and its session
+// several times. Each znode contains the name of the attempt that created it.
 func wander(c *client, number int, seed uint64, members []sim.ProcessID, end time.Duration) {
 	d := rand.New(rand.NewPCG(seed, uint64(number)))
 	c.asked = number * 100_000
@@ -184,8 +184,8 @@ func (c *client) differences() (list []string) {
 	return list
 }
 
-// standing returns all requests for lock a that the server has, with the attempts that created them. It returns nil if
-// the connection ends.
+// standing returns all of the server's requests for lock a, with the attempts that created them. It returns nil if the
+// connection ends.
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
 	a, ok := c.ask("", jute.GetChildren2, jute.Record(nil).Text("/locks/a").Flag(false))
@@ -204,8 +204,8 @@ func (c *client) standing() map[string]history.Attempt {
 	return list
 }
 
-// TestMembersHaveTheTimesOfTheScenario checks that the members use the scenario's tickTime and syncLimit. Without such
-// settings, they must use ZooKeeper's defaults, as the simulated ensemble does.
+// TestMembersHaveTheTimesOfTheScenario checks that the members use the scenario's tickTime and syncLimit. If there are
+// no such settings, they must use ZooKeeper's defaults, like the simulated ensemble.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	needsZooKeeper(t)

@@ -71,8 +71,7 @@ func acls(f *jute.Fields) string {
 	return b.String()
 }
 
-// children returns the names of a znode's children in sorted order. A real server sends them in the order of a hash
-// table.
+// children returns the names of a znode's children in sorted order. A real server sends them in hash table order.
 func children(f *jute.Fields) string {
 	list := f.Texts()
 	slices.Sort(list)
@@ -307,7 +306,7 @@ func (c *conversation) begin(line int) {
 	}}, what)
 }
 
-// cut closes a connection of the client without closing its session.
+// cut closes one of the client's connections without closing its session.
 func (c *conversation) cut(line int) {
 	c.log = append(c.log, fmt.Sprint("connection ", line, ": cut"))
 	c.ends++
@@ -361,7 +360,7 @@ func (c *conversation) data() jute.Record {
 	return jute.Record(nil).Text(strings.Repeat("x", c.d.IntN(40)))
 }
 
-// flags returns random flags for a create. Flags that a lock uses are the most likely.
+// flags returns random flags for a create. The flags that locks use are the most likely.
 func (c *conversation) flags() int32 {
 	return []int32{0, 0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 7, -1}[c.d.IntN(13)]
 }
@@ -515,10 +514,10 @@ func (c *conversation) resume(line, session int) {
 	}}, fmt.Sprint("connect to session ", session))
 }
 
-// TestTheWireIsThatOfARealServer sends random requests in ZooKeeper's protocol, on several connections and sessions, to
-// a real server and to a simulated one. Both must send the same replies and events, and close the same connections.
-// What they send must be equal byte for byte, except for zxids, session IDs, passwords, times and the order of
-// children.
+// TestTheWireIsThatOfARealServer checks that a real server and a simulated one react in the same way to random requests
+// in ZooKeeper's protocol, on several connections and sessions. Both must send the same replies and events, and close
+// the same connections. What they send must be equal byte for byte, except for zxids, session IDs, passwords, times and
+// the order of children.
 func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000
 	server, simulation, zxids := startReal(t, untimed), newSimulated(t, untimed), map[int64]int64{}

@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// untimed has session timeouts that are so long that no session expires while servers are compared.
+// untimed has such long session timeouts that no session expires while servers are compared.
 var untimed = zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 30 * time.Second, MaxTimeout: time.Minute}
 
 // socket is a connection to a server, real or simulated.
@@ -90,7 +90,6 @@ func startReal(t testing.TB, times zookeeper.Config) *realServer {
 	}
 }
 
-// open connects to the server.
 func (s *realServer) open() socket {
 	c, err := net.Dial("tcp", s.address)
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *realSocket) read(raw bool) ([]byte, bool) {
 
 func (s *realSocket) close() { s.conn.Close() }
 
-// simulated is a world with an ensemble of one member.
+// simulated is a world with a single-member ensemble.
 type simulated struct {
 	t     testing.TB
 	world *sim.World
@@ -139,7 +138,7 @@ func newSimulated(t testing.TB, times zookeeper.Config) *simulated {
 	return s
 }
 
-// wait runs the world until done returns true, but at most for d.
+// wait runs the world until done returns true, but for at most d.
 func (s *simulated) wait(d time.Duration, done func() bool) bool {
 	if done() {
 		return true

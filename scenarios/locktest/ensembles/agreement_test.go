@@ -19,14 +19,14 @@ import (
 // agreementSeeds is the number of runs per scenario for comparing the simulated client with the real client.
 const agreementSeeds = 12
 
-// actor is a published client library that takes the place of the simulated client in scenarios of the catalog.
+// actor is a published client library that takes the place of the simulated client in the catalog's scenarios.
 type actor struct {
 	name string
 	// open creates the library's lock, with a lease or session of the given length.
 	open func(*locktest.Client, time.Duration) (locktest.Lock, error)
 	// lockLine matches the line "lock: …" of the scenarios that the client can reproduce.
 	lockLine *regexp.Regexp
-	// deaf is set if the client continues to work when its session is lost.
+	// deaf is set if the client keeps working when its session is lost.
 	deaf bool
 }
 
@@ -48,7 +48,7 @@ var actors = []actor{
 		lockLine: regexp.MustCompile(`(?m)^lock: \{protocol: consul, ttl: (\w+)(?:, monitor-only: on)?\}$`)},
 }
 
-// modeled matches a scenario of etcd, ZooKeeper or Consul.
+// modeled matches an etcd, ZooKeeper or Consul scenario.
 var modeled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
 
 // unacted maps each scenario that no published client can reproduce to the reason why.
@@ -118,9 +118,10 @@ const (
 	byTurns = "The model keeps to the leader; the client renews at any member, and only at the leader does this happen."
 )
 
-// TestModelsAndClientsAgree replaces the simulated clients with published ones in each scenario of etcd, ZooKeeper and
-// Consul that a client can reproduce. Under the same faults, each law must have the same outcome, except for the
-// differences that are listed with a reason. With -update it writes the table in README.md.
+// TestModelsAndClientsAgree checks that published clients agree with the simulated ones. It replaces the simulated
+// clients in each etcd, ZooKeeper and Consul scenario that a published client can reproduce. Under the same faults,
+// each law must have the same outcome, except for the differences that are listed with a reason. With -update it writes
+// the table in README.md.
 func TestModelsAndClientsAgree(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| scenario | client |")
@@ -171,7 +172,7 @@ func actorOf(t *testing.T, text string) (a *actor, ttl time.Duration) {
 	return nil, 0
 }
 
-// actOut runs a scenario with a published client in place of the simulated one.
+// actOut runs a scenario with a published client instead of the simulated one.
 func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*locktest.Report, bool) {
 	t.Helper()
 	text, _, _ = strings.Cut(a.lockLine.ReplaceAllString(text, fmt.Sprintf("lock: {protocol: library, ttl: %v}", ttl)),
@@ -187,8 +188,8 @@ func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*lock
 		New: func(c *locktest.Client) (locktest.Lock, error) { return a.open(c, ttl) }})
 }
 
-// row compares the runs of a client with the runs of the simulated client, and returns the cells of a row of the table.
-// A cell contains the outcome of a law, or both outcomes and the reason if they differ.
+// row compares a client's runs with the simulated client's runs, and returns the cells of a table row. A cell contains
+// a law's outcome, or both outcomes and the reason if they differ.
 func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string) {
 	t.Helper()
 	if len(r.Failures) > 0 {
@@ -229,8 +230,7 @@ func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string)
 	return cells + strings.TrimRight(" "+strings.Join(whys, " "), " ") + " |"
 }
 
-// outcome returns a symbol for the outcomes of a law: ✓ always held, ✗ always violated, ✗✓ both occurred, – never
-// judged.
+// outcome returns a symbol for a law's outcomes: ✓ always held, ✗ always violated, ✗✓ both occurred, – never judged.
 func outcome(violated, held int) string {
 	switch {
 	case violated > 0 && held > 0:

@@ -15,17 +15,17 @@ import (
 	"google.golang.org/grpc/balancer/roundrobin"
 )
 
-// valCtxCh is the channel that the Done method of a watch's context returns in etcd's client. It is created when the
-// program starts and is never closed. It belongs to no synctest bubble, so a goroutine that waits for it stops the
+// valCtxCh is the channel returned by the Done method of a watch's context in etcd's client. It is created when the
+// program starts and is never closed. It isn't part of any synctest bubble, so a goroutine that waits for it stops the
 // bubble's clock. It can be replaced by nil, which also means "never done" but does not stop the clock. A package that
 // uses go:linkname needs an assembly file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
 
-// randIntN is gRPC's function for random integers, which cannot be seeded. gRPC calls it whenever the state of a
-// connection changes. If it returns 0, gRPC connects to the members in order. The balancer inTurn then chooses among
-// the members that are connected.
+// randIntN is gRPC's function for random integers, which cannot be seeded. gRPC calls it whenever a connection's state
+// changes. If it returns 0, gRPC connects to the members in order. The inTurn balancer then chooses among the connected
+// members.
 //
 //go:linkname randIntN google.golang.org/grpc/balancer/endpointsharding.randIntN
 var randIntN func(n int) int
@@ -43,14 +43,14 @@ type inTurn struct{}
 // Name returns the name of the balancer that inTurn replaces.
 func (inTurn) Name() string { return roundrobin.Name }
 
-// Build creates the balancer of a client.
+// Build creates a client's balancer.
 func (inTurn) Build(cc balancer.ClientConn, o balancer.BuildOptions) balancer.Balancer {
 	turns := &turns{first: rand.Uint32(), calls: map[string]uint32{}}
 	return endpointsharding.NewBalancer(ordered{cc, turns}, o, balancer.Get(pickfirst.Name).Build,
 		endpointsharding.Options{})
 }
 
-// ordered is a gRPC client connection that sorts the members before it chooses among them.
+// ordered is a gRPC client connection that sorts the members before choosing among them.
 type ordered struct {
 	balancer.ClientConn
 	turns *turns
@@ -105,6 +105,6 @@ func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return member.Pick(info)
 }
 
-// mostWait is the maximum duration of a Pick, in microseconds. The value is chosen so that Pick takes a different time
-// for each of the methods that clients use.
+// mostWait is the maximum duration of a Pick, in microseconds. It is chosen so that Pick takes a different time for
+// each method that clients use.
 const mostWait = 101

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// consulLock is api.Lock of Consul's client for Go. The client sends its requests to one of the servers. On a real
+// consulLock is api.Lock from Consul's Go client. The client sends its requests to one of the servers. On a real
 // machine it would send them to the local agent, which passes them on to a server.
 type consulLock struct {
 	client *api.Client
@@ -58,6 +58,6 @@ func (l *consulLock) FencingToken() int64 { return l.token }
 
 func (l *consulLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
-// Lost returns a channel that is closed when the query that watches the key has failed, or has shown that the session
-// does not hold the key.
+// Lost returns a channel that is closed when the query watching the key has failed, or has shown that the session does
+// not hold the key.
 func (l *consulLock) Lost() <-chan struct{} { return l.lost }

@@ -30,7 +30,7 @@ import (
 
 // TestCost puts and gets keys with three simulated members, and with a connection that answers each call immediately.
 // It logs the processor time per call in both cases. The difference is what the simulation adds to the cost of the
-// client and HTTP/2.
+// client and of HTTP/2.
 func TestCost(t *testing.T) {
 	const calls = 1000
 	work := func(dial matrixtest.Dial, addresses []string) time.Duration {

@@ -23,11 +23,11 @@ import (
 // script generates random requests whose replies depend only on the earlier requests.
 type script struct {
 	*rand.Rand
-	revision int64 // the revision in the latest reply
+	revision int64 // the latest reply's revision
 	// If one branch of a transaction deletes a key and puts it again with the same value, etcd 3.4 crashes. A
 	// transaction therefore either deletes keys, or puts keys that keep their value.
 	deletes, keeps bool
-	leases         int64 // the highest ID of a lease that may exist; the lowest is 1
+	leases         int64 // the highest ID that a lease may have; the lowest is 1
 }
 
 var (
@@ -222,8 +222,8 @@ func (s *script) service() (method string, request, response proto.Message) {
 	return "/etcdserverpb.Maintenance/Status", &etcdserverpb.StatusRequest{}, &etcdserverpb.StatusResponse{}
 }
 
-// plain formats a reply without the fields that differ between clusters. It sorts the parts for which etcd defines no
-// order.
+// plain formats a reply without the fields that differ between clusters. It sorts the parts whose order etcd does not
+// define.
 func plain(m proto.Message) string {
 	drop := func(h *etcdserverpb.ResponseHeader) {
 		if h != nil {
@@ -255,9 +255,9 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled makes the order of the keys in a response comparable. etcd returns keys in random order if they have the same
-// value in the field by which they are sorted. settled then sorts the keys by name. It returns false if a limit
-// truncated the list, because the response then contains a random choice of keys.
+// settled makes the order of the keys in a response comparable. If keys have the same value in the field by which they
+// are sorted, etcd returns them in random order, so settled sorts them by name. It returns false if a limit truncated
+// the list, because the response then contains a random choice of keys.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:

@@ -1,5 +1,5 @@
-// Package ensembles tests the locks of unmodified client libraries, such as those of etcd, ZooKeeper and Consul, with
-// package locktest. It is a separate module, so that users of the main module do not depend on these libraries.
+// Package ensembles uses package locktest to test the locks in unmodified client libraries, such as those for etcd,
+// ZooKeeper and Consul. It is a separate module, so that users of the main module do not depend on these libraries.
 package ensembles
 
 import "os"

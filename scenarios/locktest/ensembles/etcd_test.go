@@ -30,15 +30,15 @@ var clients = []matrixtest.Client{
 
 const ttl = 8 * time.Second
 
-// tries is the number of runs of each test.
+// tries is the number of runs per test.
 const tries = 60
 
 // steadyBackoff is gRPC's own backoff without its random part, which cannot be seeded.
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
-// open opens etcd's client, with keepalive probes. Without them, a call to a member whose host is down would wait until
-// the operating system gives up on the connection.
+// open opens etcd's client, with keepalive probes. Without them, a call to a member on a host that is down would wait
+// until the operating system gives up on the connection.
 func open(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
@@ -48,7 +48,7 @@ func open(c *locktest.Client) (*clientv3.Client, error) {
 			})}})
 }
 
-// session is a client with the session to which its locks belong, if there is one.
+// session is a client together with its session, if it has one. Its locks belong to the session.
 type session struct {
 	client  *clientv3.Client
 	ttl     time.Duration
@@ -71,8 +71,8 @@ func (s *session) begin() (err error) {
 // Lost returns a channel that is closed when the session has ended.
 func (s *session) Lost() <-chan struct{} { return s.session.Done() }
 
-// released handles the result of a release. If the release failed, it ends the session. Otherwise the key would still
-// exist, and the next Lock in this session would mistake it for its own.
+// released handles a release's result. If the release failed, it ends the session. Otherwise the key would still exist,
+// and the session's next Lock would mistake it for its own.
 func (s *session) released(err error) error {
 	if err != nil && s.session != nil {
 		s.session.Close()
@@ -127,8 +127,7 @@ func TestElection(t *testing.T) {
 		Precautions: locktest.Precautions{StopsWhenLost: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
 }
 
-// election is a concurrency.Election. The leader is in its critical section from the moment when it wins until it
-// resigns.
+// election is a concurrency.Election. The leader is in its critical section from when it wins until it resigns.
 type election struct {
 	session
 	name, key string
@@ -211,7 +210,7 @@ func (s *service) Lock(ctx context.Context) error {
 	return nil
 }
 
-// call calls a method for which the client library has no generated code. Request and response are encoded messages.
+// call calls a method that the client library has no generated code for. Request and response are encoded messages.
 func call(ctx context.Context, c *clientv3.Client, method string, request []byte) (response []byte, err error) {
 	err = c.ActiveConnection().Invoke(ctx, method, &request, &response, grpc.ForceCodec(asBytes{}))
 	return response, err
@@ -232,7 +231,6 @@ func (s *service) Unlock(ctx context.Context) error {
 	return err
 }
 
-// end revokes the lease.
 func (s *service) end() {
 	s.stop()
 	ctx, cancel := context.WithTimeout(s.client.Ctx(), 2*time.Second)

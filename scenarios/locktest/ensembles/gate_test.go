@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// served makes the members of a simulated world available, in real time, to programs on this machine, and returns the
-// members' addresses. All these programs count as one client of the world. served calls add to add the members to the
+// served makes a simulated world's members available, in real time, to programs on this machine, and returns the
+// members' addresses. To the world, all these programs are one client. served calls add to add the members to the
 // world.
 func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front) (addresses []string) {
 	t.Helper()

@@ -104,8 +104,8 @@ func TestAWinnerWithoutItsSession(t *testing.T) {
 	}
 }
 
-// TestTheNextHolderComesBeforeTheNews revokes a mutex's lease. The next client must acquire the mutex before the Done
-// channel of the first client's session is closed.
+// TestTheNextHolderComesBeforeTheNews revokes a mutex's lease. The next client must acquire the mutex before the first
+// client's session closes its Done channel.
 func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		holder, next := sessionOf(t, address, 60), sessionOf(t, address, 60)
@@ -126,8 +126,8 @@ func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	})
 }
 
-// TestAnUnlockThatFailedLeavesTheKey makes an Unlock fail. The next Lock of the session then treats the remaining key
-// as its own, with the old revision.
+// TestAnUnlockThatFailedLeavesTheKey makes an Unlock fail. The session's next Lock then treats the remaining key as its
+// own, with the old revision.
 func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		s := sessionOf(t, address, 60)
@@ -165,7 +165,7 @@ func (c overheard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// connectAnswer is the length, in bytes, of a reply to a connect request: length, version, timeout, session, password.
+// connectAnswer is how long a reply to a connect request is, in bytes: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
 // endSession ends a session from a separate connection, as an operator with the session's password could.
@@ -195,7 +195,7 @@ func endSession(t *testing.T, address string, answer []byte) {
 }
 
 // TestALockIsOfNoUseAfterItsSession ends a holder's session, and another client acquires the lock. The holder's Unlock
-// must then find no znode, and from then on its Lock must fail with ErrDeadlock.
+// must then not find a znode, and from then on its Lock must fail with ErrDeadlock.
 func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// families lists the fault families of matrixtest, and a family of faults that end clients' sessions.
+// families lists matrixtest's fault families, and a family of faults that end clients' sessions.
 var families = slices.Insert(slices.Clone(matrixtest.Families), 4, matrixtest.Family{Name: "sessions",
 	Faults: locktest.Sessions})
 
@@ -17,10 +17,10 @@ var families = slices.Insert(slices.Clone(matrixtest.Families), 4, matrixtest.Fa
 // a single client.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, families) }
 
-// TestFindings replays the findings that TestMatrix has stored.
+// TestFindings replays the findings stored by TestMatrix.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
-// These are the titles of the reasons that README.md explains.
+// The titles of the reasons explained in README.md.
 const (
 	notRechecked = "Won with a session that is over"
 	ended        = "A session that an operator ends"
@@ -49,7 +49,7 @@ var etcdReasons = matrixtest.Reasons{
 	"etcd-lock-service resource-safety: superseded holder took effect":      paused,
 }
 
-// These are the titles of the reasons that ZOOKEEPER.md explains.
+// The titles of the reasons explained in ZOOKEEPER.md.
 const (
 	inItsOwnWay  = "A lost answer while it waits"
 	news         = "News of the end travels"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTheReadmeShowsTheTests checks that the code in the README equals the code of the tests, line by line.
+// TestTheReadmeShowsTheTests checks that the code in the README is the same as the tests' code, line by line.
 func TestTheReadmeShowsTheTests(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestRemediesHelp checks that, under the same fault, a client that follows a remedy keeps the law that another client
-// breaks.
+// TestRemediesHelp checks that, under the same fault, a client that complies with a remedy upholds the law that another
+// client breaks.
 func TestRemediesHelp(t *testing.T) {
 	for _, c := range []struct {
 		client, fault string
@@ -59,8 +59,8 @@ func TestRemediesHelp(t *testing.T) {
 }
 
 // TestBoundingTheRequestForASessionHelps drops everything that a client sends to the first member it dials, including
-// go-zookeeper's request for a session. The client waits so long for the reply that it violates deadlock-freedom.
-// A client with a shorter timeout for that reply asks another member.
+// go-zookeeper's session request. The client waits so long for the reply that it violates deadlock-freedom. A client
+// with a shorter timeout for that reply asks another member.
 func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	const fault = "cut client-1 -> zookeeper-1 at 2500us"
 	stuck := func(t *testing.T, answer time.Duration) (remedies []string) {

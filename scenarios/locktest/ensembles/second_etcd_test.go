@@ -18,9 +18,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// etcdSide is the real or the simulated etcd. It includes two connections, the latest revision in the answers, and a
-// stream of watches. If a watch begins in the past, lag is the maximum time until it shows the events that it missed.
-// The real etcd sends missed events every 100 ms, the simulated one immediately.
+// etcdSide is either the real or the simulated etcd. It includes two connections, the latest revision in the answers,
+// and a stream of watches. If a watch begins in the past, lag is how long it may take to show the events it missed. The
+// real etcd sends missed events every 100 ms, the simulated one immediately.
 type etcdSide struct {
 	t        *testing.T
 	conns    [2]*grpc.ClientConn
@@ -29,8 +29,8 @@ type etcdSide struct {
 	lag time.Duration
 }
 
-// ask sends a request and returns the answer. It returns "" if a limit truncated a list for which etcd defines no
-// order.
+// ask sends a request and returns the answer. It returns "" if a limit truncated a list for which etcd does not define
+// an order.
 func (s *etcdSide) ask(conn int, method string, request, response proto.Message) string {
 	text, ordered := answer(s.t.Context(), s.conns[conn], "/etcdserverpb."+method, request, response)
 	if h, has := response.(interface{ GetHeader() *pb.ResponseHeader }); has {
@@ -42,7 +42,7 @@ func (s *etcdSide) ask(conn int, method string, request, response proto.Message)
 	return text
 }
 
-// etcdKeys lists the keys of a lock: its prefix, two candidates, and a neighboring key on each side.
+// etcdKeys lists a lock's keys: its prefix, two candidates, and a neighboring key on each side.
 var etcdKeys = []string{"lock", "lock/1", "lock/2", "lock0", "lo"}
 
 func etcdKey(r *rand.Rand) []byte {
@@ -52,8 +52,7 @@ func etcdKey(r *rand.Rand) []byte {
 	return []byte(oneOf(r, etcdKeys...))
 }
 
-// etcdEnd returns a random end of a range: none, the end of a prefix, the end of all keys, or an end before the
-// beginning.
+// etcdEnd returns a random range end: none, the end of a prefix, the end of all keys, or an end before the beginning.
 func etcdEnd(r *rand.Rand) []byte {
 	return oneOf(r, nil, nil, nil, []byte("lock0"), []byte{0}, []byte("lock/"), []byte("a"), []byte("m"))
 }
@@ -76,7 +75,7 @@ func revisionNear(r *rand.Rand) func(latest int64) int64 {
 	return func(latest int64) int64 { return max(1, latest-back) }
 }
 
-// etcdOp returns a random request of the KV service, to be sent alone or as part of a Txn.
+// etcdOp returns a random request for the KV service, to be sent alone or as part of a Txn.
 func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	switch r.IntN(5) {
 	case 0, 1:
@@ -156,7 +155,7 @@ func etcdTxn(r *rand.Rand, latest int64, depth, most int) *pb.TxnRequest {
 	return q
 }
 
-// etcdRequest returns a random request, which depends only on r and the latest revision.
+// etcdRequest returns a random request that depends only on r and the latest revision.
 func etcdRequest(r *rand.Rand, latest int64) (area, method string, request, response proto.Message) {
 	switch n := r.IntN(20); {
 	case n < 7:
@@ -240,7 +239,7 @@ func etcdWatch(r *rand.Rand, latest int64) *pb.WatchRequest {
 		ProgressNotify: r.IntN(2) == 0}}}
 }
 
-// contention makes eight clients try to create the same key at the same time. The clients that fail put another key,
+// contention makes eight clients try to create the same key at the same time. The clients that fail put another key
 // whose version counts them.
 func contention(fixed func() *rand.Rand) step[*etcdSide] {
 	return step[*etcdSide]{"contention", "eight create lock/1 and count in lock0 at once", func(s *etcdSide) string {
@@ -268,7 +267,7 @@ func contention(fixed func() *rand.Rand) step[*etcdSide] {
 	}}
 }
 
-// keepAlives sends several keepalives on one stream before it reads the first answer.
+// keepAlives sends several keepalives on one stream before reading the first answer.
 func keepAlives(r *rand.Rand, conn int) step[*etcdSide] {
 	var ids []int64
 	for range 1 + r.IntN(4) {
@@ -308,7 +307,7 @@ func expired(s *etcdSide) string {
 	return granted + s.ask(0, "KV/Range", &pb.RangeRequest{Key: []byte("lock/2")}, &pb.RangeResponse{})
 }
 
-// TestSecondEtcd compares the simulated member with Debian's etcd 3.4 over gRPC.
+// TestSecondEtcd checks the simulated member against Debian's etcd 3.4 over gRPC.
 func TestSecondEtcd(t *testing.T) {
 	var real, simulated etcdSide
 	for side, address := range map[*etcdSide]string{&real: realEtcd(t), &simulated: simulatedEtcd(t)} {
@@ -324,7 +323,7 @@ func TestSecondEtcd(t *testing.T) {
 	compare(t, size(5, 200), 60, begin, etcdStep, endEtcd)
 }
 
-// endEtcd lets a lease end in some of the rounds, and compares the events that the watches have shown in the round.
+// endEtcd lets a lease end in some rounds, and compares the events that the watches have shown in each round.
 func endEtcd(t *testing.T, round int, real, simulated *etcdSide) {
 	if round%5 == 4 {
 		var want, got string

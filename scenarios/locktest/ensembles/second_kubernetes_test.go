@@ -25,9 +25,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// apiSide is the real or the simulated API server. In its output, UIDs and versions are replaced with numbers in the
-// order of their first appearance. For each Lease object it stores the states that were seen, because a client may
-// still use an old one.
+// apiSide is the real or the simulated API server. In its output, UIDs and versions are replaced with numbers in order
+// of first appearance. For each Lease object it stores the states that were seen, because a client may still be using
+// an old one.
 type apiSide struct {
 	base     string
 	versions map[string]int
@@ -36,7 +36,7 @@ type apiSide struct {
 	first    string                      // the version at the beginning of a round
 }
 
-// apiClient accepts the self-signed certificate of a new API server.
+// apiClient accepts a new API server's self-signed certificate.
 var apiClient = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 	Timeout: 20 * time.Second}
 
@@ -71,8 +71,8 @@ func (s *apiSide) ask(method, path string, body any) (all string) {
 	return all
 }
 
-// named replaces a string that differs between the servers with a number. Strings are numbered in the order in which
-// they first appear.
+// named replaces a string that differs between the servers with a number. Strings are numbered in order of first
+// appearance.
 func named(list map[string]int, v any) any {
 	text, is := v.(string)
 	if !is || text == "" {
@@ -128,11 +128,11 @@ func (s *apiSide) show(v map[string]any) string {
 	return string(b)
 }
 
-// ownText matches the parts of a conflict's text that differ between the servers: the key of an object in etcd, and its
+// ownText matches the parts of a conflict's text that differ between the servers: an object's key in etcd, and its
 // versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
-// earlier returns the latest state of an object if back is 0, the state before that if back is 1, and so on. If no such
+// earlier returns an object's latest state if back is 0, the state before that if back is 1, and so on. If no such
 // state has been seen, it returns an empty object.
 func (s *apiSide) earlier(name string, back int) map[string]any {
 	all := s.seen[name]
@@ -255,7 +255,7 @@ func apiStep(r *rand.Rand) step[*apiSide] {
 	})
 }
 
-// begin deletes the objects that earlier rounds left behind.
+// begin deletes the objects left behind by earlier rounds.
 func (s *apiSide) begin() *apiSide {
 	*s = apiSide{base: s.base, versions: map[string]int{}, uids: map[string]int{}, seen: map[string][]map[string]any{}}
 	for _, namespace := range []string{"default", "kube-system"} {
@@ -269,10 +269,10 @@ func (s *apiSide) begin() *apiSide {
 	return s
 }
 
-// realAPI starts kube-apiserver with its own etcd. The test is skipped if kube-apiserver is missing, even with
+// realAPI starts kube-apiserver with its own etcd. If kube-apiserver is missing, the test is skipped, even with
 // FENCEPOST_FULL=1, because no package manager that tests may use provides it. It is built from the module
-// k8s.io/kubernetes, whose directories under staging are separate modules: for version 1.33.13 of Kubernetes, these are
-// at version 0.33.13.
+// k8s.io/kubernetes. The directories under its staging directory are separate modules: for Kubernetes 1.33.13, they
+// have version 0.33.13.
 func realAPI(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("kube-apiserver")

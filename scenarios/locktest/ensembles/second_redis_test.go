@@ -21,7 +21,7 @@ import (
 	redisfront "github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// redisSide is the real or the simulated Redis server, with the connections of a round: three that send commands, one
+// redisSide contains one round's connections to the real or the simulated Redis server: three that send commands, one
 // that receives messages, and one for preparation and cleanup.
 type redisSide struct {
 	clients          [3]*respConn
@@ -59,7 +59,6 @@ func dialRedis(t *testing.T, address string) *respConn {
 	return nil
 }
 
-// wire encodes a command in RESP.
 func wire(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))
@@ -107,7 +106,7 @@ func (c *respConn) value() string {
 }
 
 // untilMarked sends a PING on a connection and reads everything that arrives before the reply. It sorts the values: if
-// a message matches several patterns, a server sends it once for each of them, in the order of a hash table.
+// a message matches several patterns, a server sends it once for each of them, in hash table order.
 func (c *respConn) untilMarked() string {
 	var all []string
 	const mark = "all of it"
@@ -121,10 +120,10 @@ func (c *respConn) untilMarked() string {
 	}
 }
 
-// syntax lists commands that users of locks need, in the notation of Redis's documentation. Words in braces are
+// syntax lists commands that lock users need, in the notation of Redis's documentation. Words in braces are
 // alternatives, and % stands for a space within an argument. The comment on fillings explains the other placeholders.
-// The list omits commands whose replies depend on the time, on the order of a hash table, or on when Redis looks for
-// expired keys.
+// The list omits commands whose replies depend on the time, on hash table order, or on when Redis looks for expired
+// keys.
 var syntax = []string{
 	"SET <k> <v>", "set <k> <v> nx px <t>", "SET <k> <v> PX <t> NX", "Set <k> <v> {EX|PX|ex} <t> {XX|GET|xx|nX}",
 	"SET <k> <v> XX GET", "SET <k> <v> NX GET PX <t>", "SET <k> <v> KEEPTTL {NX|XX|GET}", "SET <k> <v> PX {0|-1|1.5|}",
@@ -172,7 +171,7 @@ var syntax = []string{
 	"SMOVE <k> <k> <v>", "PUBSUB NUMSUB <k> <v>", "QUIT now",
 }
 
-// listening lists the commands for a connection that has subscriptions.
+// listening lists the commands for a connection with subscriptions.
 var listening = []string{"SUBSCRIBE <k>", "SUBSCRIBE <k> <k>", "UNSUBSCRIBE <k>", "PSUBSCRIBE {*|a*|[ab]}",
 	"PSUBSCRIBE __key*__:*", "PUNSUBSCRIBE {*|a*}", "HELLO {2|3}", "GET <k>", "PING", "RESET", "PING <v>",
 	"CLIENT TRACKING ON", "CLIENT TRACKING OFF",
@@ -235,8 +234,8 @@ func redisStep(r *rand.Rand) step[redisSide] {
 	case n == 0:
 		return expiry(r)
 	case n == 1:
-		// Only well-formed commands are used here: UNSUBSCRIBE without a name would end all subscriptions, in the order
-		// of a hash table.
+		// Only well-formed commands are used here: UNSUBSCRIBE without a name would end all subscriptions, in hash
+		// table order.
 		words := wellFormed(r, listening)
 		return step[redisSide]{"listening", fmt.Sprintf("listener: %q", words), func(s redisSide) string {
 			s.listener.send(wire(words))
@@ -252,7 +251,7 @@ func redisStep(r *rand.Rand) step[redisSide] {
 		func(s redisSide) string { return s.clients[conn].ask(words...) }}
 }
 
-// pipeline returns a step that sends several random commands together, in one piece or in two.
+// pipeline returns a step that sends several random commands at once, in one piece or in two.
 func pipeline(r *rand.Rand, conn int) step[redisSide] {
 	var all [][]string
 	var b string
@@ -302,7 +301,7 @@ func expiry(r *rand.Rand) step[redisSide] {
 }
 
 // blocking returns a step with three parts: a random command that may block, commands that another connection sends in
-// the meantime, and commands that certainly end the wait.
+// the meantime, and commands that are sure to end the wait.
 func blocking(r *rand.Rand, conn int) step[redisSide] {
 	wait := command(r, []string{"{BLPOP|BRPOP} <k> 0", "{BLPOP|BRPOP} <k> <k> <k> 0", "BRPOPLPUSH <k> <k> 0",
 		"BLMOVE <k> <k> {LEFT|RIGHT} {LEFT|RIGHT} 0"})
@@ -330,8 +329,8 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 		}}
 }
 
-// own matches the parts of replies that may differ between the servers: the connection's ID in the reply to HELLO,
-// Lua's own error messages, and deadlines that depend on the time of the request.
+// own matches the parts of replies that may differ between the servers: the connection ID in the HELLO reply, Lua's own
+// error messages, and deadlines that depend on the time of the request.
 var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling script|user_script:\d+:)[^\r]*`)
 
 // TestSecondRedis compares the simulated node with redis-server 7.0, byte for byte.

@@ -12,22 +12,22 @@ import (
 	"testing"
 )
 
-// The tests named TestSecond… compare the simulated servers with real ones, using a second set of random generators.
-// This set shares no code with the generators of the other comparisons, and was written from the public documentation
-// of the servers. Its generators use few names, so that requests conflict. They also use unusual arguments and send
-// several requests at the same time.
+// The tests named TestSecond… compare the simulated servers with real ones, using a second set of random generators. It
+// shares no code with the other comparisons' generators, and was written from the servers' public documentation. These
+// generators use few names, so that requests conflict. They also use unusual arguments and send several requests at the
+// same time.
 
 // step is one action on a server. name describes it for readers. do carries it out on the real or the simulated server,
-// and returns everything that the server has sent, as text.
+// and returns everything the server has sent, as text.
 type step[S any] struct {
 	area, name string
 	do         func(side S) string
 }
 
-// compare carries out the same random steps on both servers and reports the first difference of each round. It takes
+// compare carries out the same random steps on both servers and reports the first difference in each round. It takes
 // the number of rounds, and the number of steps in each. begin opens the two servers for a round, and draw returns a
-// random step. If end is not nil, it compares the final states after a round without a difference. The steps depend
-// only on the test's name and the number of the round.
+// random step. If end is not nil, it compares the final states after a round without differences. The steps depend only
+// on the test's name and the round number.
 func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (real, simulated S),
 	draw func(r *rand.Rand) step[S], end func(t *testing.T, round int, real, simulated S)) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 )
 
 // zkSide is the real or the simulated ZooKeeper, with three sessions. In its output, zxids and session IDs are replaced
-// with numbers in the order of their first appearance, because each server numbers them itself.
+// with numbers in order of first appearance, because each server numbers them itself.
 type zkSide struct {
 	t         *testing.T
 	address   string
@@ -30,7 +30,7 @@ type zkSide struct {
 	requested int32 // number of requests so far
 }
 
-// zkConn is the connection of a session. lost reports whether the server has closed it.
+// zkConn is a session's connection. lost reports whether the server has closed it.
 type zkConn struct {
 	net.Conn
 	session  int64
@@ -67,7 +67,7 @@ func (s *zkSide) connect(timeout int32, session int64, password string) (*zkConn
 	return nil, ""
 }
 
-// numbered replaces an ID with a number. IDs are numbered in the order in which they first appear.
+// numbered replaces an ID with a number. IDs are numbered in order of first appearance.
 func numbered(list map[int64]int, n int64) string {
 	if n <= 0 {
 		return fmt.Sprint(n)
@@ -83,7 +83,7 @@ func (s *zkSide) zxid(z int64) string {
 	return numbered(s.zxids, z)
 }
 
-// zkShapes describes the fields of each reply with letters: t is a string, b a buffer, l a list of strings, a an access
+// zkShapes describes each reply's fields with letters: t is a string, b a buffer, l a list of strings, a an access
 // control list, s a stat, and m the results of a multi.
 var zkShapes = map[jute.Op]string{jute.Create: "t", jute.Create2: "ts", jute.CreateContainer: "ts",
 	jute.CreateTTL: "ts", jute.Exists: "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s",
@@ -99,7 +99,7 @@ func (s *zkSide) show(shape string, f *jute.Fields) string {
 			data, null := f.Buffer()
 			fmt.Fprintf(&b, "%q %v ", data, null)
 		case 'l':
-			list := f.Texts() // the texts come in the order of a hash table
+			list := f.Texts() // the texts come in hash table order
 			slices.Sort(list)
 			fmt.Fprintf(&b, "%q ", list)
 		case 'a':
@@ -129,8 +129,8 @@ func (s *zkSide) show(shape string, f *jute.Fields) string {
 	return b.String()
 }
 
-// hear reads frames until it has read a reply to each operation in ops. It sorts the events, because the znodes of a
-// session are removed in the order of a hash table.
+// hear reads frames until it has read a reply to each operation in ops. It sorts the events, because a session's znodes
+// are removed in hash table order.
 func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	var events []string
 	for len(ops) > 0 {
@@ -158,7 +158,7 @@ func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	return all + strings.Join(events, ", ")
 }
 
-// zkRequest is a request without its xid. The xid is the next number, unless the request needs a specific xid.
+// zkRequest is a request without its xid, which is the next number, unless the request needs a specific one.
 type zkRequest struct {
 	op   jute.Op
 	xid  int32 // 0: the next number
@@ -168,7 +168,7 @@ type zkRequest struct {
 func (q zkRequest) String() string { return fmt.Sprintf("%v %q", q.op, q.body(&zkSide{})) }
 
 // talk sends several requests together on one connection. It returns their replies and the events that the other
-// sessions receive. If the connection was closed, talk first opens another one, with a new session.
+// sessions receive. If the connection has been closed, talk first opens another one, with a new session.
 func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 	if s.conns[conn].lost {
 		s.conns[conn], all = s.connect(30_000, 0, strings.Repeat("\x00", jute.PasswordLength))
@@ -200,7 +200,7 @@ func (s *zkSide) otherEvents() (all string) {
 	return all
 }
 
-// zkPath returns a random path of a lock's znodes: its folder, a member, or an invalid path.
+// zkPath returns a random path for one of a lock's znodes: its folder, a member, or an invalid path.
 func zkPath(r *rand.Rand, folder string) string {
 	if r.IntN(25) == 0 {
 		return oneOf(r, "", "/", "lock", folder+"/", folder+"//x", folder+"/../x", folder+"/.", folder+"/a\x00b",
@@ -306,7 +306,7 @@ func zkDraw(r *rand.Rand, folder string) zkRequest {
 	}}
 }
 
-// zkStep returns a random request about the znodes of a folder.
+// zkStep returns a random request about a folder's znodes.
 func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 	conn := r.IntN(3)
 	if r.IntN(25) == 0 {
@@ -331,8 +331,8 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 	}
 	requests := []zkRequest{zkDraw(r, folder)}
 	area := requests[0].op.String()
-	// closeSession and auth are never sent together with other requests: no request may follow the end of a session,
-	// and the real server would answer auth before the requests that precede it
+	// closeSession and auth are never sent together with other requests: nothing may follow the end of a session, and
+	// the real server would answer auth before the requests that precede it
 	for alone := []jute.Op{jute.CloseSession, jute.Auth}; r.IntN(3) == 0; {
 		q := zkDraw(r, folder)
 		if slices.Contains(alone, requests[len(requests)-1].op) || slices.Contains(alone, q.op) {
@@ -345,7 +345,7 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 }
 
 // ends makes a session with an ephemeral znode stop sending, and waits until another session is notified that the znode
-// was removed.
+// has been removed.
 func (s *zkSide) ends(path string) string {
 	c, said := s.connect(1, 0, strings.Repeat("\x00", jute.PasswordLength))
 	open := jute.Record(nil).Int(1).Int(jute.All).Text("world").Text("anyone")

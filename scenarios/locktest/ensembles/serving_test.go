@@ -74,7 +74,7 @@ func simulatedEtcd(t *testing.T) string {
 	}, front.Etcd{})[0]
 }
 
-// zooKeepers lists the servers with which programs are tested.
+// zooKeepers lists the servers that programs are tested with.
 var zooKeepers = map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper}
 
 // realZooKeeper starts Debian's ZooKeeper as a single server, and returns its address.
@@ -101,7 +101,7 @@ func realZooKeeper(t *testing.T) string {
 	return address
 }
 
-// simulatedZooKeeper serves a simulated ensemble of three members, and returns their addresses.
+// simulatedZooKeeper serves a simulated ensemble with three members, and returns their addresses.
 func simulatedZooKeeper(t *testing.T) string {
 	t.Helper()
 	members := []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}

@@ -19,8 +19,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// speak sends bytes to a server. It returns everything that the server sends until it ends the connection or is silent
-// for 500 ms.
+// speak sends bytes to a server. It returns everything that the server sends until it closes the connection or is
+// silent for 500 ms.
 func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -38,7 +38,7 @@ func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 }
 
 // TestStrangersAreAnsweredAsByEtcd sends bytes that no gRPC client sends: other protocols, and unexpected frames. The
-// simulated member must end the connection in the same cases as etcd, answer HTTP/1 with the same status, and still
+// simulated member must close the connection in the same cases as etcd, answer HTTP/1 with the same status, and still
 // serve calls afterward.
 func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -72,7 +72,7 @@ func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 }
 
 // TestCallsThatCannotBeServed checks that messages that are too large, compressed or malformed get the same replies as
-// from etcd. If the simulated member does not support a method, its reply must name the method.
+// from etcd. If the simulated member does not support a method, its reply must name that method.
 func TestCallsThatCannotBeServed(t *testing.T) {
 	real, simulated := connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))
 	const put = "/etcdserverpb.KV/Put"

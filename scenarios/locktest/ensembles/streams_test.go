@@ -20,7 +20,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// watching is a stream of watches, and the responses received so far.
+// watching is a watch stream, and the responses received so far.
 type watching struct {
 	etcdserverpb.Watch_WatchClient
 	came  chan *etcdserverpb.WatchResponse
@@ -171,7 +171,7 @@ func (s *script) watchRequest() *etcdserverpb.WatchRequest {
 	return r
 }
 
-// TestKeepAlivesAreAnsweredAsByEtcd compares the answers to keepalives of existing and unknown leases, and the end of
+// TestKeepAlivesAreAnsweredAsByEtcd compares the answers to keepalives for existing and unknown leases, and the end of
 // the stream.
 func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	var said [2][]string
@@ -202,8 +202,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services of a real etcd and of a
-// simulated one, and compares the answers. It sends only calls that do not have to wait.
+// TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services in a real etcd and a simulated
+// one, and compares the answers. It sends only calls that do not have to wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestASilentMemberHoldsUpZK shows how long a client waits if it connects to a silent member, although other members
+// TestASilentMemberHoldsUpZK shows how long a client waits if it connects to a silent member even though other members
 // are available: almost seven times the session timeout (ten times two thirds of it).
 func TestASilentMemberHoldsUpZK(t *testing.T) {
 	config := clients[len(clients)-2].Config
@@ -24,8 +24,8 @@ func TestASilentMemberHoldsUpZK(t *testing.T) {
 	}
 }
 
-// TestWhatZKLockKeeps shows how a single fault at a specific point affects clients of zk.Lock. ZOOKEEPER.md names the
-// lines of the library that cause the effect.
+// TestWhatZKLockKeeps shows how a single fault at a specific point affects zk.Lock clients. ZOOKEEPER.md names the
+// lines in the library that are responsible.
 func TestWhatZKLockKeeps(t *testing.T) {
 	const stuck = checker.DeadlockFreedom
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestWhatZKLockKeeps(t *testing.T) {
 	}
 }
 
-// curious is a lock whose client first sends a request that is not supported by the simulated server.
+// curious is a lock whose client first sends a request that the simulated server does not support.
 type curious struct{ *zkLock }
 
 func (l curious) Lock(ctx context.Context) error {
@@ -80,8 +80,8 @@ func (l curious) Lock(ctx context.Context) error {
 	return l.zkLock.Lock(ctx)
 }
 
-// curiousMutex is a lock on etcd whose client first sends an unsupported request. The simulated members answer that
-// request with an error.
+// curiousMutex is an etcd lock whose client first sends an unsupported request. The simulated members answer it with an
+// error.
 type curiousMutex struct{ *mutex }
 
 func (l curiousMutex) Lock(ctx context.Context) error {
@@ -91,8 +91,7 @@ func (l curiousMutex) Lock(ctx context.Context) error {
 	return l.mutex.Lock(ctx)
 }
 
-// TestWhatIsNotSimulatedIsReported checks that the report names the requests that are not supported, and that every run
-// is judged.
+// TestWhatIsNotSimulatedIsReported checks that the report names the unsupported requests, and that every run is judged.
 func TestWhatIsNotSimulatedIsReported(t *testing.T) {
 	for _, c := range []struct {
 		request string

@@ -17,7 +17,7 @@ import (
 )
 
 // cutting is a connection that, if armed is set, breaks when the client asks for a list of children. The request is
-// sent, and the reply is lost.
+// sent, but the reply is lost.
 type cutting struct {
 	net.Conn
 	armed, over *atomic.Bool
@@ -40,9 +40,9 @@ func (c cutting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestAZnodeIsLeftInLine makes a Lock lose the reply to its list of children. The Lock fails, and its znode stays in
-// the queue. The next Lock of the same session waits behind that znode. A real server and a simulated one behave in the
-// same way.
+// TestAZnodeIsLeftInLine makes a Lock lose the reply to its request for a list of children. The Lock fails, and its
+// znode stays in line. The next Lock in the same session waits behind that znode. A real server and a simulated one
+// behave the same way.
 func TestAZnodeIsLeftInLine(t *testing.T) {
 	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {

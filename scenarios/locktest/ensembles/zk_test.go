@@ -23,7 +23,7 @@ func init() {
 			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLockAnew}})
 }
 
-// zkLock is zk.Lock of go-zookeeper. When a session has ended, the client opens a new one. It uses the same Lock in all
+// zkLock is go-zookeeper's zk.Lock. When a session has ended, the client opens a new one. It uses the same Lock in all
 // its sessions.
 type zkLock struct {
 	c       *locktest.Client
@@ -80,7 +80,7 @@ func (l *zkLock) open() (err error) {
 }
 
 // promptConn limits how long the first read on a connection may take. go-zookeeper waits almost seven times the session
-// timeout for the reply to its request for a session, and tries no other member in the meantime.
+// timeout for the reply to its session request, and does not try any other member in the meantime.
 type promptConn struct {
 	net.Conn
 	longest  time.Duration
@@ -100,7 +100,7 @@ func (c *promptConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// observe handles an event of the session.
+// observe handles a session event.
 func (l *zkLock) observe(e zk.Event) {
 	if e.Type == zk.EventSession && e.State == zk.StateDisconnected {
 		l.mu.Lock()
@@ -129,7 +129,7 @@ func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 // FencingToken returns the token that the latest Lock obtained.
 func (l *zkLock) FencingToken() int64 { return l.token }
 
-// draw obtains a fencing token by setting a znode. If the session has changed by then, the lock is lost.
+// draw gets a fencing token by setting a znode. If the session has changed by then, the lock is lost.
 func (l *zkLock) draw() error {
 	if l.drawn == byFolder {
 		_, stat, err := l.conn.Exists("/locks/" + l.c.Key)
@@ -169,15 +169,15 @@ func (l *zkLock) Close() error {
 }
 
 // close closes the connection, unless another call is already closing it. zk.Conn.Close holds a mutex while it waits,
-// so a second call would stop the clock of the synctest bubble.
+// so a second call would stop the synctest bubble's clock.
 func (l *zkLock) close() {
 	if l.closing.CompareAndSwap(false, true) {
 		l.conn.Close()
 	}
 }
 
-// anewZKLock is a zkLock that opens a new session and creates a new Lock after each error. The znodes of the previous
-// session disappear with that session. The lock has a fencing token.
+// anewZKLock is a zkLock that opens a new session and creates a new Lock after each error. The previous session's
+// znodes disappear with that session. The lock has a fencing token.
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) (locktest.Lock, error) {

@@ -20,7 +20,7 @@ func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int
 	keeps(t, c)
 }
 
-// keeps performs the runs of a Config and reports each violation as a test error.
+// keeps performs a Config's runs and reports each violation as a test error.
 func keeps(t *testing.T, c locktest.Config) {
 	t.Helper()
 	r, ok := locktest.Explore(t, c)
@@ -33,7 +33,7 @@ func keeps(t *testing.T, c locktest.Config) {
 	judgeable(t, r)
 }
 
-// strike makes a Config draw random faults of the family. If the family has no faults, the runs have none.
+// strike makes a Config draw random faults from the family. If the family has no faults, neither do the runs.
 func (f *Family) strike(c *locktest.Config) {
 	if c.Faults, c.Without = f.Faults, f.Without; f.Faults == nil {
 		c.Plan = []string{}
@@ -69,8 +69,8 @@ func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial, seeds 
 	}
 }
 
-// Finds runs a broken lock under a family of random faults. It fails the test if the runs show no violation, or a
-// violation that does not follow from the lock's mistake.
+// Finds runs a broken lock under a family of random faults. It fails the test if the runs do not show any violation, or
+// show one that does not follow from the lock's mistake.
 func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -108,8 +108,7 @@ func judgeable(t *testing.T, r *locktest.Report) {
 }
 
 // follows fails the test if a violation does not follow from the lock's mistake. It accepts all violations of
-// mutual-exclusion and resource-safety: no lease keeps these laws, so such a violation may follow from the faults
-// alone.
+// mutual-exclusion and resource-safety: no lease can uphold these laws, so the faults alone may be to blame.
 func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach) {
 	t.Helper()
 	follows := b.Law == checker.MutualExclusion || b.Law == checker.ResourceSafety ||
@@ -125,7 +124,7 @@ func (w Way) is(b locktest.Breach) bool {
 	return b.Law == w.Law && b.Cause == w.Cause
 }
 
-// acted finds the client that changed a key, according to an explanation. owned finds the client that the key belonged
+// acted finds the client that, according to an explanation, changed a key. owned finds the client that the key belonged
 // to.
 var (
 	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)

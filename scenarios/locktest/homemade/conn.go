@@ -14,8 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Conn is a connection to one server. After any error except a [ReplyError], the next command opens the connection
-// again.
+// Conn is a connection to one server. After any error except a [ReplyError], the next command reopens the connection.
 type Conn interface {
 	// Do sends a command and returns its reply: nil, an int64, a string or a []any. The error is a [ReplyError] if the
 	// server rejected the command. After any other error it is unknown whether the command was executed.

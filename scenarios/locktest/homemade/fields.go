@@ -2,8 +2,7 @@ package homemade
 
 import "errors"
 
-// This file defines locks that use features of Redis 7.0 and 8.0: functions, and fields of a hash with their own
-// deadlines.
+// This file defines locks that use Redis 7.0 and 8.0 features: functions, and hash fields with their own deadlines.
 
 // takeTimed sets a field with a deadline, unless the field exists. giveTimed deletes the field if it contains the owner
 // value. prolongTimed extends the field's deadline under the same condition.
@@ -19,7 +18,7 @@ if redis.call('hget', @lock, 'owner') ~= $owner then return 0 end
 return redis.call('hpexpire', @lock, $ttl, 'fields', 1, 'owner')[1]`)
 )
 
-// library returns a library of functions. give is the body of the function that releases the lock.
+// library returns a function library. give is the body of the function that releases the lock.
 func library(give string) string {
 	return "#!lua name=homemade\n" + `
 redis.register_function('take', function(keys, args)
@@ -32,7 +31,7 @@ redis.register_function('give', function(keys, args)
 end)`
 }
 
-// called returns a Step that calls a function of a library. It loads the library if the server does not have it.
+// called returns a Step that calls a library function. It loads the library if the server does not have it.
 func called(function, library string) Step {
 	return func(c *Call) (bool, error) {
 		call := []string{"FCALL", function, "1", c.key("lock"), c.owner, millis(TTL)}
@@ -52,7 +51,7 @@ var (
 	blind     = library("return redis.call('del', keys[1])")
 )
 
-// laterLocks returns the sound locks that use features of Redis 7.0 and 8.0.
+// laterLocks returns the sound locks that use Redis 7.0 and 8.0 features.
 func laterLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "function", Take: called("take", comparing), Give: called("give", comparing)},
@@ -66,7 +65,7 @@ func laterLocks() []SoundLock {
 	}
 }
 
-// brokenLater lists broken locks that use features of Redis 7.0 and 8.0.
+// brokenLater lists broken locks that use Redis 7.0 and 8.0 features.
 var brokenLater = []BrokenLock{
 	{Recipe: Recipe{Name: "function-deletes-blindly", Take: called("take", blind), Give: called("give", blind)},
 		Of:      "function",

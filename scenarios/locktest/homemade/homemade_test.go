@@ -18,16 +18,16 @@ import (
 
 // seedsAsked is the number of seeds in the environment variable FENCEPOST_HOMEMADE. If the variable is set, each lock
 // is tested in every dress (see Dress) and under every family of faults, as in a full test run. It is not a flag,
-// because worker processes inherit the environment of the test but not its flags.
+// because worker processes inherit the test's environment but not its flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
 // thorough reports whether each lock is tested in every dress (see Dress) and under every family of faults.
 func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 
-// seeds returns the number of seeds for the test of each lock under random faults.
+// seeds returns how many seeds each lock is tested with under random faults.
 func seeds() int { return cmp.Or(seedsAsked, testkit.Size(2, 4, 200)) }
 
-// dressesOf returns the dresses in which to test the i-th lock: all of them if the test is thorough, otherwise one.
+// dressesOf returns the dresses in which to test the ith lock: all of them if the test is thorough, otherwise one.
 func dressesOf(i int) []Dress {
 	if thorough() {
 		return Dresses
@@ -35,8 +35,8 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf returns the promises of a lock. Unless the test is thorough, it merges promises with the same laws, except
-// the promise about runs without faults.
+// promisesOf returns a lock's promises. Unless the test is thorough, it merges promises with the same laws, except the
+// promise about fault-free runs.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises
@@ -70,10 +70,10 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestRenewedLocksSurviveEachPause tries every pause of a holder that renews its lock. A paused holder can neither
-// renew the lock nor announce its loss, but no pause may make the lock break one of the LeaseLaws. Each lock is tested
-// in three variants: it reports when its lease ends, it announces its loss, or it does both. Unless the test is
-// thorough, it tests only one lock. The key of this lock has no expiry, so only the clients' clocks end a lease.
+// TestRenewedLocksSurviveEachPause checks that locks do not break any of the LeaseLaws, no matter when a holder that
+// renews its lock is paused. While paused, the holder can neither renew the lock nor announce its loss. Each lock is
+// tested in three variants: it reports when its lease ends, it announces its loss, or it does both. Unless the test is
+// thorough, it tests only one lock. This lock's key has no expiry, so only the clients' clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {
@@ -131,7 +131,7 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-// TestTrialPassesSoundLocks checks that the trial run, which has no faults, finds nothing wrong with sound locks.
+// TestTrialPassesSoundLocks checks that the fault-free trial run finds nothing wrong with sound locks.
 func TestTrialPassesSoundLocks(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
@@ -148,7 +148,7 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 	}
 }
 
-// inside is an environment variable that is set in the process that runs TestTrialOfABrokenLock.
+// inside is an environment variable that is set in the process running TestTrialOfABrokenLock.
 const inside = "FENCEPOST_HOMEMADE_TRIAL"
 
 // TestTrialOfABrokenLock fails on purpose. TestTrialReportsMistakes checks its output.
@@ -167,8 +167,8 @@ func TestTrialOfABrokenLock(t *testing.T) {
 	}
 }
 
-// TestTrialReportsMistakes checks the first line of the report on the trial run, which has no faults. The line must
-// name the mistake if the mistake has an effect without faults. Locks with other mistakes pass the trial.
+// TestTrialReportsMistakes checks the first line of the report on the fault-free trial run. The line must name the
+// mistake if it has an effect without faults. Locks with other mistakes pass the trial.
 func TestTrialReportsMistakes(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
 	command.Env = append(os.Environ(), inside+"=1")

@@ -12,17 +12,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TTL is the time to live of every lock in this package.
+// TTL is the TTL of all locks in this package.
 const TTL = 8 * time.Second
 
-// pollEvery is the interval at which a waiting client retries.
+// pollEvery is how often a waiting client retries.
 const pollEvery = 100 * time.Millisecond
 
 // Recipe describes how a lock works.
 type Recipe struct {
 	Name string
-	// Servers is the number of servers on which the lock is acquired; 0 means one. The lock is held once Quorum servers
-	// have granted it; 0 means a majority.
+	// Servers is how many servers the lock is acquired on; 0 means one. The lock is held once Quorum servers have
+	// granted it; 0 means a majority.
 	Servers, Quorum int
 	Version         string   // version of the servers, as for Servers.OfVersion
 	Owner           Owner    // how often a client changes its owner value
@@ -37,14 +37,14 @@ type Recipe struct {
 	Inner Inner
 	// Unchecked makes Unlock return nil even if Give returns false.
 	Unchecked bool
-	// CountsFromReply makes the validity begin when the lock is granted rather than when it is requested.
+	// CountsFromReply makes the validity period begin when the lock is granted rather than when it is requested.
 	CountsFromReply bool
-	// Says is set if the validity of the lock is not exactly one TTL from the time of the request. Such a lock always
+	// Says is set if the lock's validity is not exactly one TTL from the time of the request. Such a lock always
 	// reports how long it is valid, whatever its Dress.
 	Says bool
 	// Fences is set if Take also obtains a fencing token.
 	Fences bool
-	// Shared makes client-2 and client-3 hold the lock as readers, and the other clients as writers.
+	// Shared makes client-2 and client-3 hold the lock as readers, and the other clients hold it as writers.
 	Shared bool
 }
 
@@ -71,7 +71,7 @@ const (
 	Asleep // nobody renews the lock, although it has a channel to announce its loss
 )
 
-// Inner says whether a client's work acquires the lock again while the client already holds it.
+// Inner says whether a client's work acquires the lock again while the client is already holding it.
 type Inner int
 
 const (
@@ -85,7 +85,7 @@ type Dress struct {
 	Name string
 	// Reversed is set if a script's keys and its arguments are in reverse order.
 	Reversed bool
-	// Hashed makes scripts run with EVALSHA, or with EVAL if the server does not know the script yet.
+	// Hashed makes scripts run with EVALSHA, or with EVAL if the server doesn't know the script yet.
 	Hashed bool
 	// Set returns the words of a SET command with an expiry and a condition.
 	Set func(key, value, condition string) []string
@@ -133,10 +133,10 @@ func number(name string) int {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// errLost is the error that Unlock returns if the lock no longer existed.
+// errLost is the error that Unlock returns if the lock had already been lost.
 var errLost = errors.New("the lock was lost")
 
-// Config returns the Config for a test of the lock.
+// Config returns the Config for testing the lock.
 func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
 	c := locktest.Config{TTL: TTL, Servers: locktest.Redis(max(r.Servers, 1)),
 		Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true}}
@@ -228,8 +228,8 @@ type holder struct {
 	dress  Dress
 	client *locktest.Client
 	conns  []Conn
-	// renewing contains the connections for renewals. They are separate because a renewal and a release may run at the
-	// same time.
+	// renewing contains the connections used for renewals. They are separate because a renewal and a release may be in
+	// progress at the same time.
 	renewing []Conn
 	n        int    // number of owner values so far
 	owner    string // owner value of the latest attempt
@@ -244,7 +244,7 @@ type holder struct {
 	ended chan struct{} // closed when the watchdog has ended
 }
 
-// reads reports whether the client of a shared lock is a reader.
+// reads reports whether the client is one of a shared lock's readers.
 func (h *holder) reads() bool { return h.client.Name == "client-2" || h.client.Name == "client-3" }
 
 func (h *holder) end() time.Time {
@@ -253,7 +253,7 @@ func (h *holder) end() time.Time {
 	return h.until
 }
 
-// renew asks the servers to extend the lease. While it waits for the answers, the lock may be released and even
+// renew asks the servers to extend the lease. While it is waiting for the answers, the lock may be released and even
 // acquired again.
 func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
 	h.mu.Lock()
@@ -352,7 +352,7 @@ func (h *holder) Close() error {
 }
 
 // ask performs a step on all servers at the same time. granted reports whether a quorum has granted it. unclear is set
-// if this is unknown because too few servers answered.
+// if too few servers answered to tell.
 func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
@@ -387,7 +387,7 @@ func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (g
 	return votes >= need, votes < need && votes+silent >= need, c
 }
 
-// drift returns the time that is subtracted from the validity of a lock on several servers to allow for differences
+// drift returns how much time is subtracted from the validity of a lock on several servers to allow for differences
 // between their clocks.
 func (h *holder) drift() time.Duration {
 	if len(h.conns) == 1 {
@@ -431,7 +431,7 @@ func (h *holder) watch() {
 	}(h.lost, h.ended)
 }
 
-// extend extends the lease. It is called when the client calls Extend.
+// extend extends the lease when the client calls Extend.
 func (h *holder) extend(ctx context.Context) error {
 	kept, unclear, err := h.renew(ctx)
 	switch {
@@ -454,7 +454,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Call contains what one step of a lock needs to act on one server.
 type Call struct {
-	// Until is the end of the validity, and Token is the fencing token. A step may set them.
+	// Until is when the validity period ends, and Token is the fencing token. A step may set them.
 	Until time.Time
 	Token int64
 
@@ -471,7 +471,7 @@ func (c *Call) take(s Step) {
 	c.granted, c.err = yes && err == nil, err
 }
 
-// Do sends a command and waits for the reply, but no longer than patience.
+// Do sends a command and waits for the reply, up to patience.
 func (c *Call) Do(args ...string) (any, error) { return c.wait(patience, args...) }
 
 // wait is like Do, but waits for up to d. It is for commands that block.

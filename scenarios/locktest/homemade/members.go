@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// This file defines the locks that are stored as a hash, a sorted set or a set.
+// This file defines locks stored as a hash, a sorted set or a set.
 
 // takeCount and giveCount use a hash with one field, named after the owner. The field counts how many times the owner
 // has acquired the lock.
@@ -26,7 +26,7 @@ if redis.call('hexists', @lock, $owner) == 0 then return 0 end
 return redis.call('pexpire', @lock, $ttl)`)
 )
 
-// takeField and giveField use a hash whose field "owner" contains the owner value.
+// takeField and giveField use a hash. Its "owner" field contains the owner value.
 var (
 	takeField = script(`
 if redis.call('hsetnx', @lock, 'owner', $owner) == 0 then return 0 end
@@ -37,8 +37,8 @@ return 1`)
 		`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// takeMode and giveMode are the write side of a read-write lock on a hash. The hash has a field "mode", and a field for
-// each holder with the end of its lease.
+// takeMode and giveMode acquire and release the write lock of a read-write lock, which is stored as a hash. The hash
+// has a "mode" field, and one field per holder that contains the end of its lease.
 var (
 	takeMode = script(`
 local t = redis.call('time')
@@ -61,8 +61,8 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease on the server's clock. now
-// is the Lua expression with which the script compares that field.
+// takeDeadline uses a hash that does not expire. Its "until" field is the end of the lease by the server's clock. now
+// is the Lua expression that the script compares with this field.
 func takeDeadline(now string) Step {
 	return script(`
 local t = redis.call('time')
@@ -74,7 +74,7 @@ redis.call('hset', @lock, 'until', t[1] * 1000 + math.floor(t[2] / 1000) + $ttl)
 return 1`)
 }
 
-// takeScore and giveMember use a sorted set of owners. The score of each owner is the end of its lease.
+// takeScore and giveMember use a sorted set of owners. Each owner's score is the end of its lease.
 var (
 	takeScore = script(`
 local t = redis.call('time')
@@ -213,9 +213,8 @@ func brokenSets() []BrokenLock {
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no members. 10 ms later, client-2 counts none either and adds its own. " +
 					"client-1's member is added after that. No member has disappeared: the server granted both."}},
-			// After its late ZADD, client-1 sends PEXPIRE, which extends the lifetime of the set, although the set
-			// contains client-2's member. If client-1 gets no answer to ZADD, it never sends PEXPIRE, and the set never
-			// expires.
+			// After its late ZADD, client-1 sends PEXPIRE, which extends the set's lifetime, although the set contains
+			// client-2's member. If client-1 gets no answer to ZADD, it never sends PEXPIRE, and the set never expires.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
 			Mistake: "The release deletes the set, whoever owns a member of it.",

@@ -2,8 +2,8 @@ package homemade
 
 // This file defines locks that several readers, or one writer, may hold at the same time.
 
-// takeReader and giveReader use a hash. Every holder sets the field "mode", and has a field of its own with the end of
-// its lease.
+// takeReader and giveReader use a hash. Every holder sets the "mode" field, and has its own field with the end of its
+// lease.
 var (
 	takeReader = script(`
 local t = redis.call('time')
@@ -30,9 +30,8 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeMembers and giveMembers use a sorted set. Its members are the holders with their modes, and the scores are the
-// ends of their leases. A reader waits until no member has the mode blockingMode. A writer waits until there is no
-// member.
+// takeMembers and giveMembers use a sorted set. Its members are the holders with their modes, and the scores are their
+// lease end times. A reader waits until no member has the mode blockingMode. A writer waits until there are no members.
 func takeMembers(blockingMode string) Step {
 	return script(`
 local t = redis.call('time')

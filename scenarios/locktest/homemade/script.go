@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Scripts contain names instead of numbers. @lock is the lock's key, and @queue is another key of the lock. $owner and
-// $ttl are arguments. See numbered, which assigns the numbers.
+// Scripts contain names instead of numbers. @lock is the lock's key, and @queue is another of its keys. $owner and $ttl
+// are arguments. See numbered, which assigns the numbers.
 
 var names = regexp.MustCompile(`[@$][a-z]+`)
 
 // numbered replaces the names in a script with KEYS[n] and ARGV[n]. It returns the names in the order of these numbers.
-// The names are numbered in the order of their first occurrence or, if reversed is set, in the reverse order.
+// The names are numbered in the order in which they first occur or, if reversed is set, in reverse order.
 func numbered(script string, reversed bool) (text string, keys, args []string) {
 	for _, name := range names.FindAllString(script, -1) {
 		to := &args
@@ -39,7 +39,7 @@ func numbered(script string, reversed bool) (text string, keys, args []string) {
 	return strings.TrimSpace(text), keys, args
 }
 
-// hashOf returns the hash that identifies a script for EVALSHA.
+// hashOf returns the hash that identifies a script in EVALSHA.
 func hashOf(script string) string {
 	sum := sha1.Sum([]byte(script))
 	return hex.EncodeToString(sum[:])

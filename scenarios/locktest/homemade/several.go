@@ -2,8 +2,8 @@ package homemade
 
 import "time"
 
-// This file defines locks that are stored as a list or a counter, that have several keys, that are renewed, or that use
-// several servers.
+// This file defines locks that are stored as a list or a counter, have several keys, are renewed, or use several
+// servers.
 
 var (
 	takeList = script(`
@@ -14,7 +14,7 @@ return 1`)
 	giveList = script(`if redis.call('lindex', @lock, 0) == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// popToken pops the token from the list. The first client that arrives puts the token there.
+// popToken pops the token from the list. The first client to arrive puts the token there.
 func popToken(c *Call) (bool, error) {
 	if _, err := c.eval(`
 if redis.call('set', @made, '1', 'nx') then redis.call('rpush', @lock, 'token') end
@@ -76,7 +76,7 @@ if redis.call('get', @lock) ~= $owner or redis.call('get', @twin) ~= $owner then
 return redis.call('del', @twin, @lock)`)
 )
 
-// takeToken sets the key and increments the token in a single step.
+// takeToken sets the key and increments the token in one step.
 func takeToken(c *Call) (taken bool, err error) {
 	reply, err := c.eval(`
 if not redis.call('set', @lock, $owner, 'px', $ttl, 'nx') then return 0 end
@@ -113,7 +113,7 @@ return 1`)
 }
 
 // takeHanded acquires the lock if its key does not exist, or if the lock was handed over to this client. Otherwise it
-// joins a queue. A lease that was handed over began at the time of the handover.
+// joins a queue. A lease that was handed over began when it was handed over.
 func takeHanded(c *Call) (bool, error) {
 	reply, err := c.eval(`
 local holder = redis.call('get', @lock)
@@ -141,7 +141,7 @@ if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @
 return 1`)
 }
 
-// severalLocks returns correct locks of four groups: locks stored as a list or a counter, locks with several keys,
+// severalLocks returns correct locks from four groups: locks stored as a list or a counter, locks with several keys,
 // renewed locks, and a lock on several servers.
 func severalLocks() []SoundLock {
 	return []SoundLock{
@@ -207,7 +207,7 @@ var brokenSeveral = []BrokenLock{
 				Way: Way{deadlock, nobodyHolds},
 				Why: "The same happens to a token that client-1 has created. " +
 					"The token never meant that client-1 held the lock, so client-2 may take it."}},
-		// When the token is lost, nobody holds the lock, but no attempt to acquire it can succeed either.
+		// When the token is lost, nobody holds the lock, but attempts to acquire it cannot succeed either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("RPUSH", c.key("lock"), "token", "token"))
@@ -254,8 +254,8 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Why: "client-1 increments the token to 1 and learns it 400 ms later. " +
 				"Meanwhile client-2 increments it to 2 and holds the lock for 100 ms. " +
 				"If client-1 then finds the lock free, it acquires the lock with token 1."}},
-		// client-2 must release the lock while client-1 still waits for the reply with its token, which takes up to 500
-		// ms.
+		// client-2 must release the lock while client-1 is still waiting for the reply with its token, which takes up
+		// to 500 ms.
 		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
 		Mistake: "The first client in the queue sets the key without NX.",
@@ -316,7 +316,7 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The key is set at 0 s and expires at 8 s. " +
 				"client-1 relies on the lock until 8.4 s, and another client asks for it every 100 ms."}},
-		// Two leases overlap only if the client still holds the lock when its key expires.
+		// Two leases overlap only if the client is still holding the lock when its key expires.
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
 		Of:      "quorum",
@@ -333,7 +333,7 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The keys are set at 0 s and expire at 8 s. " +
 				"client-1 subtracts 82 ms for clock drift, and still relies on the lock until 8.37 s."}},
-		// The lock must be held for 9 s, for the same reason as the broken lock string-counts-from-the-reply.
+		// The lock must be held for 9 s, for the same reason as for the broken lock string-counts-from-the-reply.
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",

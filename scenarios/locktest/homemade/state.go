@@ -15,8 +15,8 @@ type Family struct {
 	Without []string
 }
 
-// Families lists locktest's families of faults, and one family without faults. In the runs of the family Restarts,
-// servers do not lose data that was synced.
+// Families lists locktest's families of faults, plus one without faults. In the runs for family Restarts, servers do
+// not lose data that was synced.
 var (
 	Quiet    = Family{Name: "quiet"}
 	Pauses   = Family{Name: "pauses", Faults: locktest.Pauses}
@@ -26,24 +26,24 @@ var (
 	Families = []Family{Quiet, Pauses, Network, Restarts, Clocks}
 )
 
-// Promise lists the laws that a sound lock keeps under a family of faults.
+// Promise lists the laws that a sound lock upholds under a family of faults.
 type Promise struct {
 	Family
 	Laws []checker.Law
 }
 
-// Leased lists the promises of a lock whose lease is measured on a server's clock and whose owner values cannot be
-// mistaken for those of another client. Without faults, no client is paused, so no critical section lasts longer than
-// its lease. If servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
+// Leased lists a lock's promises if its lease is measured on a server's clock and its owner values cannot be mistaken
+// for another client's. Without faults, clients are not paused, so no critical section lasts longer than its lease. If
+// servers' clocks jump or drift, leases may end at any time, but a client never changes another client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
-// Tokened lists the promises of a lock that meets the requirements of Leased and also obtains a fencing token in the
-// same step that acquires the lock.
+// Tokened lists the promises of a lock that meets the requirements of Leased and also gets a fencing token in the same
+// step in which it is acquired.
 var Tokened = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.FencedLaws}, {Network, locktest.FencedLaws},
 	{Restarts, locktest.FencedLaws}, {Clocks, locktest.FencedLaws}}
 
-// Faultless lists the promises of a lock that is safe only without faults.
+// Faultless lists the promises of a lock that is safe only in the absence of faults.
 var Faultless = []Promise{{Quiet, checker.Laws}}
 
 // SoundLock is a lock that keeps its promises.
@@ -51,7 +51,7 @@ type SoundLock struct {
 	Recipe
 	Why      string // why the lock keeps its promises
 	Promises []Promise
-	// Late is set if releasing the lock after the end of its lease is unsafe.
+	// Late is set if it is unsafe to release the lock after its lease has ended.
 	Late bool
 }
 
@@ -65,12 +65,11 @@ type BrokenLock struct {
 	// Also lists other violations that the mistake may cause under random faults.
 	Also []Way
 	// Found lists families of random faults that reveal the mistake within locktest's default number of runs. Other
-	// families may also reveal it.
+	// families may reveal it too.
 	Found []Family
-	// Hold is how long a client holds the lock in the runs of Found. 0 means half the TTL.
+	// Hold is how long a client holds the lock in the runs for Found. 0 means half the TTL.
 	Hold time.Duration
-	// Trial is a regular expression that must match the report of the trial run. It is empty if the trial run must
-	// pass.
+	// Trial is a regular expression that must match the trial run's report. It is empty if the trial run must pass.
 	Trial string
 }
 
@@ -80,13 +79,13 @@ type Way struct {
 	checker.Cause
 }
 
-// Showing describes a run in which the mistake of a broken lock leads to a violation.
+// Showing describes a run in which a broken lock's mistake leads to a violation.
 type Showing struct {
 	// Plan, Clients, Cycles and Hold are fields of locktest.Config. An empty plan means no faults.
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds is the number of runs of which at least one must show the mistake. 0 means that every run must show it.
+	// Seeds says in how many runs the mistake must show up at least once. 0 means that every run must show it.
 	Seeds int
 	Way
 	// By matches the client that sent the request or held the lock. Of matches the client that owned the key. Both are

@@ -24,7 +24,7 @@ var (
 		`if redis.call('get', @lock) == $owner then return redis.call('pexpire', @lock, $ttl) end return 0`)
 )
 
-// ownDeletion is the name by which a fault refers to the script of deleteOwn.
+// ownDeletion is the name by which a fault refers to deleteOwn's script.
 const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
 
 func del(c *Call) (bool, error) { return granted(c.Do("DEL", c.key("lock"))) }
@@ -106,7 +106,7 @@ func setIfMissing(c *Call) (bool, error) {
 	return setAlways(c)
 }
 
-// setAndExpire sets the key and its expiry in a transaction. option is the option of PEXPIRE, if there is one.
+// setAndExpire sets the key and its expiry in a transaction. option is a PEXPIRE option, if any.
 func setAndExpire(option ...string) Step {
 	return func(c *Call) (bool, error) {
 		replies, err := c.transaction([]string{"SETNX", c.key("lock"), c.owner},

@@ -47,8 +47,9 @@ var (
 	overrides = regexp.MustCompile(`(?m)^overrides:\n  (client-\d+): \{lock: \{(.*)\}\}$`)
 )
 
-// TestModelAndClientAgree replaces the simulated election with client-go in each scenario of the catalog, with the
-// scenario's settings and faults. Each law must have the outcome that the scenario expects.
+// TestModelAndClientAgree checks that client-go and the simulated election agree. It replaces the simulated election
+// with client-go in each of the catalog's scenarios, with the scenario's settings and faults. Each law must have the
+// outcome that the scenario expects.
 func TestModelAndClientAgree(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		if !strings.HasPrefix(name, "kubernetes-") || unlike[name] != "" {

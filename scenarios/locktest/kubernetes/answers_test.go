@@ -17,11 +17,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// asking is an elector that first provokes the kinds of answers that client-go must tell apart.
+// asking is an elector that first provokes the kinds of answers that client-go must be able to distinguish.
 type asking struct{ *elector }
 
-// TestAnswersAreThoseThatClientGoTellsApart checks that client-go recognizes the answers for conflicts, missing objects
-// and existing objects, and that a watch replays past changes.
+// TestAnswersAreThoseThatClientGoTellsApart checks that client-go recognizes the answers about conflicts, missing
+// objects and existing objects, and that a watch replays past changes.
 func TestAnswersAreThoseThatClientGoTellsApart(t *testing.T) {
 	c := clients[0].Config
 	c.Clients, c.Cycles, c.Seeds, c.SkipTrial, c.Plan = 1, 1, 3, true, []string{}
@@ -90,8 +90,8 @@ func replay(ctx context.Context, leases coordination.LeaseInterface, name, versi
 	return nil
 }
 
-// TestAnExpiredWatchIsOneToClientGo checks that client-go recognizes the error with which a watch of a compacted
-// version ends.
+// TestAnExpiredWatchIsOneToClientGo checks that client-go recognizes the error that ends a watch of a compacted
+// version.
 func TestAnExpiredWatchIsOneToClientGo(t *testing.T) {
 	text, err := json.Marshal(etcd.Failure(http.StatusGone, "Expired", "too old resource version: %d (%d)", 2, 3))
 	if err != nil {

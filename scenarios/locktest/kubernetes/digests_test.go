@@ -13,7 +13,7 @@ func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	}
 }
 
-// TestTenThousandSchedules checks that ten thousand schedules of each client can be run and judged in bounded memory.
+// TestTenThousandSchedules checks that ten thousand schedules for each client can be run and judged in bounded memory.
 func TestTenThousandSchedules(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) { matrixtest.MemoryStaysBounded(t, client.Config) })

@@ -1,3 +1,3 @@
-// Package kubernetes tests the leader election of the unmodified client-go with package locktest. It is a separate
-// module, because client-go takes minutes to build.
+// Package kubernetes uses package locktest to test unmodified client-go's leader election. It is a separate module,
+// because client-go takes minutes to build.
 package kubernetes

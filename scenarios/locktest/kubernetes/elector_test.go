@@ -20,15 +20,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestElection checks the laws that the election keeps with its default settings. Scenarios that violate the other laws
-// are in agreement_test.go.
+// TestElection checks the laws that hold for the election with its default settings. Scenarios that violate the other
+// laws are in agreement_test.go.
 func TestElection(t *testing.T) {
 	c := clients[0].Config
 	c.Seeds, c.Laws, c.Without = 50, []checker.Law{checker.Ownership, checker.TokenOrder}, locktest.ServerDataLoss
 	locktest.Run(t, c)
 }
 
-// clients lists the clients under test: with the defaults of kube-controller-manager and controller-runtime, and with
+// clients lists the clients under test: with kube-controller-manager's and controller-runtime's defaults, and with
 // ReleaseOnCancel (controller-runtime's LeaderElectionReleaseOnCancel).
 var clients = []matrixtest.Client{
 	{Name: "election", Config: locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second,
@@ -39,7 +39,7 @@ var clients = []matrixtest.Client{
 
 type settings struct {
 	leaseDuration, renewDeadline, retryPeriod time.Duration
-	// Timeout of a request: half the renew deadline (resourcelock.NewFromKubeconfig).
+	// The request timeout: half the renew deadline (resourcelock.NewFromKubeconfig).
 	timeout time.Duration
 	release bool
 	// how long a process keeps its identity: per-acquire, per-client, or fixed (one identity for all)
@@ -51,16 +51,15 @@ var (
 	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
 )
 
-// requestTimeout returns the timeout of a request. It is slightly longer than s.timeout, because executing code takes
+// requestTimeout returns the timeout for a request. It is slightly longer than s.timeout, because executing code takes
 // no virtual time in a simulation. If two requests got no answer, the second one would otherwise time out exactly at
 // the renew deadline, and which of the two timers fires first would be random. On a real machine, the second request
 // starts a little later, so the deadline comes first.
 func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
 
-// TestNoRequestEndsAtTheRenewDeadline checks requests that get no answer and are sent one after another from the
+// TestNoRequestEndsAtTheRenewDeadline checks requests that remain unanswered and are sent one after another from the
 // beginning of a renewal. None of them may time out exactly at the renew deadline. Otherwise equal seeds would give
-// different runs: in a synctest bubble, the order of two timers that fire at the same instant differs between
-// processes.
+// different runs: in a synctest bubble, if two timers fire at the same instant, their order differs between processes.
 func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
 	for _, s := range []settings{defaults, releasing} {
 		if s.renewDeadline%s.requestTimeout() == 0 {
@@ -81,7 +80,7 @@ type elector struct {
 	stopped chan struct{}
 }
 
-// join creates a client of the API servers. It emulates a load balancer: each new connection goes to the next server.
+// join creates an API server client. It emulates a load balancer: each new connection goes to the next server.
 func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 	dials := 0
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -90,8 +89,8 @@ func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 		defer cancel()
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
-	// client-go caches the transport of each Dial function forever. The transport's connections and their timers would
-	// affect later runs. It does not cache a transport that has a Proxy function, because it cannot compare such
+	// client-go caches each Dial function's transport forever. The transport's connections and their timers would
+	// affect later runs. client-go does not cache a transport that has a Proxy function, because it cannot compare such
 	// functions.
 	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
 	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
@@ -141,7 +140,7 @@ func (e *elector) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock ends the term of the leader.
+// Unlock ends the leader's term.
 func (e *elector) Unlock(context.Context) error {
 	e.stop()
 	<-e.stopped

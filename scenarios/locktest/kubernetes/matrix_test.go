@@ -9,10 +9,10 @@ import (
 // TestMatrix runs each client under each family of faults if -update is set.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, matrixtest.Families) }
 
-// TestFindings replays the findings that TestMatrix has stored.
+// TestFindings replays the findings stored by TestMatrix.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
-// These are the titles of the reasons that README.md explains.
+// The titles of the reasons explained in README.md.
 const (
 	paused    = "A leader that stands still past its lease"
 	lateWrite = "A write that comes late"

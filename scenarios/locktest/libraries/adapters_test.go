@@ -17,16 +17,16 @@ const TTL = 8 * time.Second
 // retryEvery is the pause between attempts, for libraries that leave retries to the user.
 const retryEvery = 100 * time.Millisecond
 
-// Library is a lock library in one of the configurations that its documentation recommends.
+// Library is a lock library in one of the configurations recommended by its documentation.
 type Library struct {
 	Name    string // the name in the matrix
 	Version string // modules and versions
 	Setting string // how the library is configured
 	Servers locktest.Servers
 	Renewal Renewal
-	// New creates the lock of a client. If fenced is set, the lock gets its tokens from a counter on the first server.
+	// New creates a client's lock. If fenced is set, the lock gets its tokens from a counter on the first server.
 	New func(c *locktest.Client, fenced bool) (locktest.Lock, error)
-	// Keys returns the keys of a lock. If it is nil, the lock has a single key, which has the same name as the lock.
+	// Keys returns a lock's keys. If it is nil, the lock has a single key, which has the same name as the lock.
 	Keys func(lock string) []string
 }
 
@@ -47,7 +47,7 @@ const (
 	three            = "on three servers, in ModeDisabled"
 )
 
-// All lists the libraries of the matrix.
+// All lists the libraries in the matrix.
 var All = []Library{
 	{"redsync", redsyncVersion, "on five servers", locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain), nil},
 	{"redsync-1", redsyncVersion, "on one server, as its README shows it", locktest.Redis(1), ByUser,
@@ -94,20 +94,20 @@ var All = []Library{
 		valkeyKeys},
 }
 
-// fence obtains fencing tokens for an adapter.
+// fence gets fencing tokens for an adapter.
 type fence struct {
 	on    bool
 	token int64
 }
 
-// FencingToken returns the token of the lock, or 0 if the lock is used without fencing.
+// FencingToken returns the lock's token, or 0 if the lock is used without fencing.
 func (f *fence) FencingToken() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
-// take calls incr to obtain a token for a lock that has been acquired. Then it calls held to check that the lock is
-// still held, so that each token was obtained while its holder held the lock. If the lock is exclusive, the tokens are
-// in the order of the holders.
+// take calls incr to get a token for a lock that has been acquired. Then it calls held to check that the lock is still
+// held, so that each token was obtained while its holder was holding the lock. If the lock is exclusive, the tokens are
+// in the same order as the holders.
 func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64, error), held func() bool) error {
 	if !f.on {
 		return nil
@@ -135,7 +135,7 @@ func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 // begun sets the end of the validity to one TTL after the lock was requested.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
-// within dials with a timeout. The timeout should equal that of the library's own dialer.
+// within dials with a timeout, which should be the same as in the library's own dialer.
 func within(ctx context.Context, timeout time.Duration, dial dialFunc, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

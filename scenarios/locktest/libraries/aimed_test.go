@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// searched is a scenario for finding defects of a library. Its two formatting verbs stand for the number of servers and
+// searched is a scenario for finding a library's defects. Its two formatting verbs stand for the number of servers and
 // a mix; an empty mix means the default one.
 const searched = `name: searched
 servers: {redis: %d, persistence: {append-fsync: always}}
@@ -27,7 +27,7 @@ const unaimed = "mix: {aimed: 0%}\n"
 // schedules in a search.
 const starts, searchLength = 5, 2000
 
-// rare maps libraries to findings that random faults show rarely or never.
+// rare maps libraries to findings that random faults rarely or never show.
 var rare = map[string]struct {
 	servers int
 	law     checker.Law
@@ -76,7 +76,7 @@ func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	}
 }
 
-// search explores a scenario with a library, running the given number of schedules.
+// search explores a scenario with a library for the given number of schedules.
 func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest.Report, bool) {
 	file := filepath.Join(t.TempDir(), "searched.yaml")
 	if err := os.WriteFile(file, []byte(scenario), 0o666); err != nil {
@@ -87,7 +87,7 @@ func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest
 		New: func(c *locktest.Client) (locktest.Lock, error) { return l.New(c, false) }})
 }
 
-// firsts returns, for each search, the number of schedules after which one of the seeds first occurs; 0 means never.
+// firsts returns, for each search, the number of schedules until one of the seeds first occurs; 0 means never.
 func firsts(seeds []uint64) (all [starts]int) {
 	for _, seed := range slices.Backward(seeds) {
 		all[(seed-1)/searchLength] = int((seed-1)%searchLength) + 1

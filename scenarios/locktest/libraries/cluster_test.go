@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// onCluster returns the configuration of redislock on a Redis Cluster.
+// onCluster returns the configuration for redislock on a Redis Cluster.
 func onCluster(t *testing.T) locktest.Config {
 	for _, l := range All {
 		if l.Name == "redislock-cluster" {
@@ -47,24 +47,24 @@ func TestAClusterLosesALockInAFailover(t *testing.T) {
 	t.Errorf("no lock was lost in a failover: %+v", r.Breaches)
 }
 
-// TestALockOnAClusterIsEfficient checks that a lock on a Cluster keeps EfficiencyLaws under all faults. A lock that
-// only avoids duplicate work keeps these laws.
+// TestALockOnAClusterIsEfficient checks that a lock on a Cluster upholds EfficiencyLaws under all faults. These are the
+// laws that matter for a lock that only avoids duplicate work.
 func TestALockOnAClusterIsEfficient(t *testing.T) {
 	c := onCluster(t)
 	c.Laws, c.Seeds = locktest.EfficiencyLaws, testkit.Size(50, 200, 5000)
 	locktest.Run(t, c)
 }
 
-// impatient returns a client for a Redis Cluster that quickly tries another member if one does not answer. By default,
-// such a client dials a member that is down five times, for five seconds each.
+// impatient returns a Redis Cluster client that quickly tries another member if one does not answer. By default, such a
+// client dials a member that is down five times, for five seconds each.
 func impatient(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext,
 		DialTimeout: 500 * time.Millisecond, DialerRetries: 1, ReadTimeout: 500 * time.Millisecond})
 }
 
-// TestEqualSeedsOnAClusterGiveEqualRuns checks that redirections, elections and reloads of the slots are the same in
-// runs with the same seed. The runs are short, because a ClusterClient sorts its members by the random order of a map
-// one minute after it has read the slots.
+// TestEqualSeedsOnAClusterGiveEqualRuns checks that redirections, elections and slot reloads are the same in runs with
+// the same seed. The runs are short, because one minute after reading the slots, a ClusterClient sorts its members in
+// the random order of a map.
 func TestEqualSeedsOnAClusterGiveEqualRuns(t *testing.T) {
 	c := onCluster(t)
 	c.New = func(c *locktest.Client) (locktest.Lock, error) { return newRedislock(impatient)(c, false) }

@@ -26,8 +26,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// These constants describe the workload whose cost is measured: redsync on go-redis with five servers. Three clients
-// acquire the lock five times each.
+// The measured workload uses redsync on go-redis with five servers. Three clients acquire the lock five times each.
 const nodes, clients, cycles = 5, 3, 5
 
 type dialer func(ctx context.Context, node int) (net.Conn, error)
@@ -46,9 +45,9 @@ func open(dial dialer) (*redsync.Mutex, []*redis.Client) {
 	return redsync.New(pools...).NewMutex("lock", redsync.WithExpiry(TTL)), all
 }
 
-// TestCost runs the workload with simulated servers, and with servers in the same synctest bubble that answer
-// immediately. It logs the processor time per request in both cases. The difference is what the simulation adds to the
-// library's own cost.
+// TestCost measures what the simulation adds to the library's own cost. It runs the workload with simulated servers,
+// and with servers in the same synctest bubble that answer immediately, and logs the processor time per request in both
+// cases.
 func TestCost(t *testing.T) {
 	runs := 20
 	if testing.Short() {

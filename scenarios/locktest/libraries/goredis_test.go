@@ -27,18 +27,18 @@ func following(c *locktest.Client) redis.UniversalClient {
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
 }
 
-// failover returns go-redis's own client for a replicated server. The client asks the Sentinel for the master.
+// failover returns go-redis's own client for a replicated server, which asks the Sentinel for the master.
 func failover(c *locktest.Client) redis.UniversalClient {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: []string{c.Addr(2)},
 		Dialer: c.DialContext})
 }
 
-// cluster returns go-redis's client for a Redis Cluster. The client asks the members which of them serves a key.
+// cluster returns go-redis's client for a Redis Cluster, which asks the members which of them serves a key.
 func cluster(c *locktest.Client) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs, Dialer: c.DialContext})
 }
 
-// redislockLock is a lock of redislock.
+// redislockLock is a lock from redislock.
 type redislockLock struct {
 	client redis.UniversalClient
 	c      *locktest.Client
@@ -53,8 +53,8 @@ func newRedislock(client goRedisClient) func(*locktest.Client, bool) (locktest.L
 	}
 }
 
-// newRedislockOwnToken creates a lock whose token is the name of its client. The token ends with a dot, because no
-// token may be a prefix of another.
+// newRedislockOwnToken creates a lock whose token is its client's name. The token ends with a dot, because no token may
+// be a prefix of another.
 func newRedislockOwnToken(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}, nil
 }

@@ -18,10 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// driver is a client for one server, with the default timeouts of its library.
+// driver is a client for one server, with its library's default timeouts.
 type driver interface {
-	// session opens one connection and calls the function use. The argument of use sends commands, all of them on this
-	// connection.
+	// session opens one connection and calls use, passing it a function that sends commands on this connection.
 	session(ctx context.Context, use func(do command) error) error
 	Close() error
 }
@@ -90,7 +89,7 @@ func (d onRueidisAlone) Close() error {
 	return nil
 }
 
-// answer converts a reply of a driver to text.
+// answer converts a driver's reply to text.
 func answer(said any, err error) (string, error) {
 	switch {
 	case errors.Is(err, redis.Nil), rueidis.IsRedisNil(err), said == nil:
@@ -105,7 +104,7 @@ func answer(said any, err error) (string, error) {
 	return fmt.Sprint(said), err
 }
 
-// handmade is a lock that uses SET NX PX, as programmers write it by hand. There are several kinds of release.
+// handmade is a lock with SET NX PX, as programmers write it by hand. There are several kinds of release.
 type handmade struct {
 	driver
 	key, value string
@@ -116,7 +115,7 @@ type handmade struct {
 	until
 }
 
-// newHandmade returns a constructor of the lock l on a driver.
+// newHandmade returns a constructor for lock l on a driver.
 func newHandmade(open func(*locktest.Client) (driver, error), l handmade) func(*locktest.Client) (locktest.Lock,
 	error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
@@ -149,7 +148,6 @@ func (l *handmade) Lock(ctx context.Context) error {
 	}
 }
 
-// try tries to acquire the lock once.
 func (l *handmade) try(ctx context.Context) (got bool, err error) {
 	err = l.session(ctx, func(do command) error {
 		if l.early {
@@ -197,7 +195,8 @@ func byGetAndDel(do command, key, value string) (int, error) {
 	return number(do("DEL", key))
 }
 
-// byWatch is a release that watches the key but deletes it without MULTI and EXEC. So the watch prevents nothing.
+// byWatch is a release that watches the key but deletes it without MULTI and EXEC, so that the watch does not prevent
+// anything.
 func byWatch(do command, key, value string) (n int, err error) {
 	if _, err = do("WATCH", key); err != nil {
 		return 0, err
@@ -264,8 +263,8 @@ func breaks(t *testing.T, r *locktest.Report, law checker.Law) {
 	}
 }
 
-// TestEverySingleFaultFindsWhatChecksAndThenActs checks that trying every single fault exposes the lock that compares
-// first and deletes in a second request.
+// TestEverySingleFaultFindsWhatChecksAndThenActs checks that trying every single fault exposes a lock that compares in
+// one request and deletes in the next.
 func TestEverySingleFaultFindsWhatChecksAndThenActs(t *testing.T) {
 	for on, open := range drivers {
 		t.Run(on, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// kept lists the laws that a sound lock keeps under one family of faults.
+// kept lists the laws that a sound lock upholds under one family of faults.
 type kept struct {
 	family  string
 	faults  locktest.Faults
@@ -20,7 +20,7 @@ type kept struct {
 	without []string
 }
 
-// keeping lists the laws that a lock keeps on servers without replicas. With replicas, a lock keeps only
+// keeping lists the laws that a lock upholds on servers without replicas. With replicas, a lock upholds only
 // EfficiencyLaws, because a Sentinel may replace a master that is paused, cut off or down.
 var keeping = []kept{
 	{"pauses", locktest.Pauses, false, locktest.LeaseLaws, nil},
@@ -34,14 +34,14 @@ var keeping = []kept{
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
-// defect is a case in which a library violates a law that a sound lock keeps, together with the cause.
+// defect is a case in which a library violates a law that a sound lock upholds, together with the cause.
 type defect struct {
 	library string
 	law     checker.Law
 	cause   checker.CauseKind
 }
 
-// defects maps the known defects of the libraries to their explanations.
+// defects maps the libraries' known defects to their explanations.
 var defects = map[defect]string{
 	{"redsync-redigo", checker.DeadlockFreedom, checker.StuckWithoutHolder}:    noDialLimit,
 	{"redsync-redigo", checker.FaultTolerance, checker.TooSlow}:                noDialLimit,
@@ -60,8 +60,8 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known returns the explanation of a known defect, in which a library violates a law for the given cause. It returns ""
-// if the violation is not a known defect.
+// known explains a known defect, in which a library violates a law for the given cause. It returns "" if the violation
+// is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {
 		return why
@@ -77,9 +77,9 @@ func known(library string, law checker.Law, cause checker.CauseKind) string {
 	return ""
 }
 
-// TestLibrariesKeepWhatSoundLocksKeep checks that a library breaks no law that a sound lock keeps, except for its known
-// defects. By default, only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of
-// faults and protection. With 1000 seeds, the test takes about half an hour on one core.
+// TestLibrariesKeepWhatSoundLocksKeep checks that a library does not break any law that a sound lock upholds, except
+// for its known defects. By default, only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library,
+// family of faults and protection. With 1000 seeds, the test takes about half an hour on one core.
 func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
 	for _, l := range All {

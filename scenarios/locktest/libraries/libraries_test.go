@@ -9,7 +9,7 @@ import (
 )
 
 // TestLibraries runs each library. All runs must be judged, and equal seeds must give equal runs. With -locktest.plan
-// FILE it runs that plan instead and requires every law, so that every violation is reported.
+// FILE, it runs that plan instead and requires every law, so that every violation is reported.
 func TestLibraries(t *testing.T) { each(t, false) }
 
 // TestFenced is like TestLibraries, but every lock also issues fencing tokens.

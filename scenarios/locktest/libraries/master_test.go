@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// replicated reports whether the servers are a master, its replica and a Sentinel. All other setups have one server or
-// five servers.
+// replicated reports whether the servers are a master, its replica and a Sentinel. All other setups have one or five
+// servers.
 func replicated(c *locktest.Client) bool { return len(c.Addrs) == 3 }
 
-// askTimeout is the time limit for the Sentinel to name the master.
+// askTimeout is how long the Sentinel may take to name the master.
 const askTimeout = time.Second
 
 // dialMaster connects to the master that the Sentinel names. It stands in for a proxy or a DNS name that follows the

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// family is a family of faults of the default mix.
+// family is a family of faults in the default mix.
 type family struct {
 	name   string
 	faults locktest.Faults // nil: all faults
@@ -34,7 +34,7 @@ var families = []family{
 
 var anything = family{"all", nil}
 
-// protection is a measure that a client takes to detect the loss of its lock, or to limit the harm.
+// protection is a measure that a client takes to detect the loss of its lock, or to limit the damage.
 type protection struct {
 	name        string
 	precautions locktest.Precautions
@@ -66,7 +66,7 @@ func matrixSeeds() int {
 	return 40
 }
 
-// cell is one combination in the matrix: a library, a family of faults, the duration of the work, and how the client
+// cell is one combination in the matrix: a library, a family of faults, how long the work takes, and how the client
 // protects itself.
 type cell struct {
 	library    *Library
@@ -75,11 +75,11 @@ type cell struct {
 	protection protection
 }
 
-// replicated reports whether the servers of a library have replicas.
+// replicated reports whether a library's servers have replicas.
 func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
 
-// cells returns the cells of one library. It leaves out failovers for a library without replicas, and work that takes
-// longer than the TTL for a lock that nobody renews.
+// cells returns one library's cells. It leaves out failovers for a library without replicas, and work that takes longer
+// than the TTL for a lock that nobody renews.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
 		if f.name == "failovers" && !l.replicated() {
@@ -115,7 +115,7 @@ type result struct {
 	Findings []finding
 }
 
-// counts contains the number of runs of one cell in which each law was violated.
+// counts contains the number of runs in one cell in which each law was violated.
 type counts struct {
 	Family, Work string
 	Protection   string `json:"Care"` // the name of the protection
@@ -137,13 +137,13 @@ type finding struct {
 	Cause              checker.Cause
 	Runs, Of           int
 	Seed               uint64
-	// CPU is the processor time until the seed was reached, estimated from the position of the seed in the cell.
+	// CPU is how much processor time it took to reach the seed, estimated from the seed's position in the cell.
 	CPU     time.Duration
 	Faults  []string
 	Minimal bool
 }
 
-// TestMatrix runs the matrix if -update is set. With -run 'TestMatrix/^redsync$' it runs the part for one library.
+// TestMatrix runs the matrix if -update is set. With -run 'TestMatrix/^redsync$', it runs the part for one library.
 func TestMatrix(t *testing.T) {
 	if !*testkit.Update && os.Getenv("FENCEPOST_LOCKTEST") == "" {
 		t.Skip("it is run with -update; TestFindings replays what it has found")
@@ -168,7 +168,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// matrix collects the findings of one library.
+// matrix collects one library's findings.
 type matrix struct {
 	t *testing.T
 	result
@@ -201,11 +201,11 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets its own paragraph. A breach of mutual-exclusion gets one only if slow work
-// caused it, because its other causes are described under lease-exclusion. A breach caused by a miscounted validity
-// gets one only under lease-exclusion, and not if the faults are pauses. On replicated servers, such a breach gets no
-// paragraph, and neither does a breach without a recorded cause: if one of two masters granted an extension, the
-// checker does not report what happened to that extension.
+// described reports whether a breach gets its own paragraph. A breach of mutual-exclusion gets one only if it was
+// caused by slow work, because its other causes are described under lease-exclusion. A breach caused by a miscounted
+// validity gets one only under lease-exclusion, and not if the faults are pauses. On replicated servers, such a breach
+// does not get a paragraph, and neither does a breach without a recorded cause: if one of two masters granted an
+// extension, the checker does not report what happened to it.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:
@@ -217,7 +217,7 @@ func described(c cell, b locktest.Breach) bool {
 }
 
 // offer stores the candidate if it is the first for its kind of violation, or if its client is better protected than
-// that of the stored one.
+// the stored one's.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
 	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.protection.name) }

@@ -16,8 +16,8 @@ import (
 )
 
 // failFast uses redsync with WithFailFast, as its documentation shows. An attempt to acquire the lock ends as soon as a
-// majority of the servers has granted or refused it, while the requests to the other servers continue. go-redis opens
-// connections for them while it holds a mutex.
+// majority of the servers has granted or refused it. The requests to the other servers continue, and go-redis opens
+// connections for them while it is holding a mutex.
 var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TTL * 5 / 2, Cycles: 2,
 	Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
 	Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true, ExtendEvery: TTL / 3},
@@ -26,7 +26,7 @@ var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TT
 	}}
 
 // notified is a lock that uses SET NX PX. As in many locks, waiting clients subscribe to keyspace notifications instead
-// of polling. To subscribe, go-redis dials while it holds a mutex that its pings need.
+// of polling. To subscribe, go-redis dials while it is holding a mutex that its pings need.
 type notified struct {
 	client *redis.Client
 	key    string
@@ -78,8 +78,8 @@ func (l *notified) Unlock(ctx context.Context) error {
 
 func (l *notified) Close() error { return l.client.Close() }
 
-// TestAMutexThatIsHeldOverADial checks that a mutex held during a dial does not stop any run, and that equal seeds give
-// equal runs.
+// TestAMutexThatIsHeldOverADial checks that a mutex held during a dial does not stop any run, and that the same seed
+// gives the same run.
 func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	for name, c := range map[string]locktest.Config{"redsync": failFast,
 		"notified": {Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts, Laws: checker.Laws,
@@ -88,8 +88,8 @@ func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	}
 }
 
-// TestSoundLocksSurviveRestarts checks that a dial to a server that is down ends, and that a wait for a reply that the
-// server never sends ends, too.
+// TestSoundLocksSurviveRestarts checks that clients stop dialing a server that is down, and stop waiting for a reply
+// that the server will never send.
 func TestSoundLocksSurviveRestarts(t *testing.T) {
 	for name, lock := range map[string]func(*locktest.Client) (locktest.Lock, error){
 		"notified by go-redis": newNotified,

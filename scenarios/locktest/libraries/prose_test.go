@@ -110,7 +110,7 @@ const beforeFindings = `
 Run the commands in the folder above this one (scenarios/locktest/libraries). Each prints the story and the timeline.
 `
 
-// notRun maps libraries to the last section of their page, if some setting of the library could not be run.
+// notRun maps libraries to the last section of their page, if one of the library's settings could not be run.
 var notRun = map[string]string{"rueidislock": `
 ## What could not be run
 
@@ -160,14 +160,14 @@ when an extension fails, is the user's.`,
 	checker.StuckWithoutHolder: downCounter,
 }
 
-// noDialLimit explains why users of redigo cannot acquire a lock if one of five machines is unreachable.
+// noDialLimit explains why redigo users cannot acquire a lock if one of five machines is unreachable.
 const noDialLimit = `The library's adapter, with the pool that its documents show: a round of Lock has a time limit (5 %
 of the expiry; mutex.go, line 107), but a pool with Dial cannot pass it on, and redigo dials for 30
 s (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give the pool DialContext, and redigo.Dial timeouts.`
 
-// silentServer explains why, with redigo, one silent server uses up the validity of the lock.
+// silentServer explains why, with redigo, one silent server uses up the lock's validity.
 const silentServer = `The library's adapter, and the user's care: redsync waits for every server, and a pool with Dial, as
 its documents show it, does not pass on the time limit of a round. One of five that cannot be
 reached for 5 s uses up most of the validity before Lock returns, and a client whose work takes half
@@ -180,13 +180,13 @@ const noLimit = `The library's: a round has no time limit of its own (mutex.go, 
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give redigo.Dial timeouts.`
 
-// longExtension explains how rueidislock computes how long a lock is valid. valkeylock, which is derived from it, does
-// the same.
+// longExtension explains how rueidislock computes how long a lock is valid. The same goes for valkeylock, which is
+// derived from it.
 const longExtension = `The library's: an extension may take until the end that it asks for (lock.go, monitoring: deadline =
 time.Now().Add(m.validity)), not until the key ends as it stands. A holder that no longer reaches the server is told so
 half a TTL after its key has expired. Fencing keeps the data.`
 
-// nothingWakes explains why the waiting clients of rueidislock and valkeylock may wait forever.
+// nothingWakes explains why waiting clients of rueidislock and valkeylock may wait forever.
 const nothingWakes = `The library's: a try that is not answered within TryNextAfter (20 ms), or for which there is no
 connection, has failed, and the next begins only when the server tells that the key has changed (lock.go, acquire and
 WithContext). On a new connection, or after its own DEL with NOLOOP, the server has nothing to tell: the client waits
@@ -194,7 +194,7 @@ for ever although the lock is free. Redis 7.0.15, restarted while a client waits
 defaults
 as well. Give WithContext a context with a deadline, and call it again.`
 
-// slowRound explains why, with go-redis v9, one silent server uses up the validity of the lock.
+// slowRound explains why, with go-redis v9, one silent server uses up the lock's validity.
 const slowRound = `The library's settings, and the user's care: redsync gives a round 5 % of the expiry (mutex.go, line
 107) and waits for every server (line 291), but go-redis drops the deadline of the context unless
 ContextTimeoutEnabled is set (redis.go, line 1892; default off) and reads for 5 s (options.go, line
@@ -207,8 +207,8 @@ const slowExtend = `The library's, and the user's care: Extend passes on the con
 and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
 less than the time to the next extension. Give Extend a context with a deadline.`
 
-// slowUnlock explains why Unlock takes longer with go-redis v9 while the machine of a single server is down.
-// slowOlderUnlock explains the same for older versions.
+// slowUnlock explains why Unlock takes longer with go-redis v9 while a single server's machine is down. slowOlderUnlock
+// explains the same for older versions.
 const (
 	slowUnlock = `The library's: a round of Lock has a time limit, but Unlock and Extend pass on the context of their
 caller (mutex.go, lines 142 and 158) and wait for every server. If one has gone without a trace (its
@@ -221,14 +221,14 @@ that nothing refuses a connection), go-redis dials it for 5 s, again and again (
 although the others have answered at once. Give Unlock a context with a deadline.`
 )
 
-// lateTry describes how the attempts of a single Lock interfere with each other.
+// lateTry describes how a single Lock's attempts interfere with each other.
 const lateTry = `The library's: Lock draws one value for all of its tries (mutex.go, line 80). Each try that gets too few servers
 is taken back by a script that deletes the key if it has this value (line 125). If that script is late, it finds the
 key that a later try of the same Lock has set on this server, deletes it, and another client gets the lock. The README
 (Usage) says
 that nobody else gets the lock until Unlock. Draw a value for each try.`
 
-// jumpedClocks describes a failure that redsync cannot prevent, although it requires a majority.
+// jumpedClocks describes a failure that redsync cannot prevent, even though it requires a majority.
 const jumpedClocks = `The limit of leases: the clocks of so many servers jumped, or ran fast, that its holder had keys left on fewer
 than a majority before its time was up. Nothing in the library can notice.`
 

@@ -10,7 +10,7 @@ import (
 )
 
 // TestNoRaceIsOurs runs every library and a handmade lock under all faults with the race detector (go test -race).
-// Fencepost's code must not have a data race. With FENCEPOST_FULL=1, the test executes 100 runs of each lock, which
+// Fencepost's code must not have any data races. With FENCEPOST_FULL=1, the test executes 100 runs of each lock, which
 // takes about two minutes of processor time.
 func TestNoRaceIsOurs(t *testing.T) {
 	seeds := 3

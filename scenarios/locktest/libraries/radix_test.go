@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// radixLock is a lock that uses SET NX PX and a script for the release, on one connection of radix. radix has no lock
-// of its own. The lock does not use radix's pool, because the pool waits for the network while it holds a mutex, which
-// stops the clock of a synctest bubble.
+// radixLock is a lock that uses SET NX PX, and a script to release it, on one radix connection. radix does not have a
+// lock of its own. The lock does not use radix's pool, because the pool waits for the network while holding a mutex,
+// which stops a synctest bubble's clock.
 type radixLock struct {
 	conn radix.Conn // nil: no connection is open
 	c    *locktest.Client
@@ -23,14 +23,14 @@ type radixLock struct {
 	until
 }
 
-// radixDialer is a client of locktest that implements radix's dialer interface.
+// radixDialer is a locktest client that implements radix's dialer interface.
 type radixDialer struct{ *locktest.Client }
 
 func (d radixDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return d.Client.DialContext(ctx, network, addr)
 }
 
-// radixTimeout is the timeout of a request. radix has no default timeout: it waits until the context ends.
+// radixTimeout is the timeout for a request. radix does not have a default timeout: it waits until the context ends.
 const radixTimeout = 3 * time.Second
 
 func newRadix(c *locktest.Client, fenced bool) (locktest.Lock, error) {

@@ -125,8 +125,8 @@ var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:
 // short replaces the module paths in a list of versions with the modules' names.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
-// summary returns one letter for each promise that was broken under a family of faults. It returns a dot if no promise
-// was broken, and "" if the family was not tried.
+// summary returns one letter for each promise that was broken under a family of faults. It returns a dot if none were,
+// and "" if the family was not tried.
 func summary(r result, family string) string {
 	letters := ""
 	for _, v := range views {
@@ -144,8 +144,8 @@ func summary(r result, family string) string {
 	return letters
 }
 
-// pageOf returns one library's page. It contains the frequency of each violation, and each finding with its reason and
-// the command that repeats it.
+// pageOf returns one library's page. It says how frequent each violation was, and contains each finding with its reason
+// and the command that repeats it.
 func pageOf(t *testing.T, l *Library, r *result) string {
 	t.Helper()
 	var b strings.Builder
@@ -187,8 +187,8 @@ var views = []view{
 		func(c counts) int { return c.Waits }},
 }
 
-// row writes a library's row for one law. Each cell says how many schedules broke the law. If none did, the cell gives
-// an upper bound on the rate.
+// row writes a library's row for one law. Each cell says how many schedules broke the law or, if none did, gives an
+// upper bound on the rate.
 func (v *view) row(b *strings.Builder, r *result) {
 	fmt.Fprintf(b, "| %s | %d |", v.title, v.most(*r))
 	for _, f := range families {
@@ -197,7 +197,8 @@ func (v *view) row(b *strings.Builder, r *result) {
 	b.WriteByte('\n')
 }
 
-// differing lists the libraries with seeds that broke a law and gave a different result when repeated.
+// differing lists the libraries that broke a law with some seed and then gave a different result when the run was
+// repeated.
 func differing(all []result) string {
 	var list []string
 	for _, r := range all {
@@ -226,8 +227,8 @@ func (v *view) sum(r result, family string) (broken, judged int) {
 	return broken, judged
 }
 
-// most returns the maximum number of schedules in the cells of a library's row. It does not count schedules in which
-// the library stopped the clock. It ignores the column of all faults, which may include a longer search.
+// most returns the maximum number of schedules in the cells of a library's row, not counting schedules in which the
+// library stopped the clock. It ignores the column for all faults, which may include a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
 		if _, judged := v.sum(r, f.name); f.name != anything.name {
@@ -280,7 +281,7 @@ func TestNoCellIsABareZero(t *testing.T) {
 	}
 }
 
-// write writes the description of a finding: who is responsible for it, what it shows, and how to repeat it.
+// write writes a finding's description: who is responsible for it, what it shows, and how to repeat it.
 func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	t.Helper()
 	why := whose(library, f)
@@ -303,7 +304,7 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 		test, library, f.Name)
 }
 
-// width is the maximum line width of the paragraphs in the pages, in bytes.
+// width is the maximum line width for paragraphs on the pages, in bytes.
 const width = 115
 
 func wrapped(text string) string {

@@ -62,8 +62,8 @@ func (m *recorded) UnlockContext(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// Two machines take turns holding a redsync lock, and each records its events in its own file. Then one of them
-// continues to work although its key has expired, and the other one acquires the lock. "fencepost check machine-1.jsonl
+// Two machines take turns holding a redsync lock, and each records its events in its own file. Then one of them carries
+// on working although its key has expired, and the other one acquires the lock. "fencepost check machine-1.jsonl
 // machine-2.jsonl" reports the same verdicts as this example.
 func Example_recorder() {
 	dir, err := os.MkdirTemp("", "recorder")

@@ -42,7 +42,7 @@ type redsyncPool struct {
 	err   error // why the pool could not be opened
 }
 
-// newRedsync returns a constructor of redsync's lock, with one pool for each server and with the given options.
+// newRedsync returns a constructor for redsync's lock, with one pool per server and the given options.
 func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*locktest.Client) []redsync.Option) func(
 	*locktest.Client, bool) (locktest.Lock, error) {
 	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
@@ -78,8 +78,7 @@ func ownValue(c *locktest.Client) []redsync.Option {
 
 func onGoRedis(c *locktest.Client, i int) redsyncPool { return poolOf(goRedis(c, i)) }
 
-// onQuietGoRedis uses go-redis with a configuration in which go-redis does not hold a mutex while it opens a
-// connection.
+// onQuietGoRedis uses go-redis, configured so that it does not hold a mutex while opening a connection.
 func onQuietGoRedis(c *locktest.Client, i int) redsyncPool {
 	return poolOf(redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}))
@@ -90,8 +89,8 @@ func poolOf(client *redis.Client) redsyncPool {
 		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
 }
 
-// onGoRedis8 uses go-redis v8 with a constant pause before a retry. The library's own jitter comes from a source that
-// is seeded once per process (internal/rand/rand.go), so equal seeds would give different runs.
+// onGoRedis8 uses go-redis v8 and always waits for the same time before a retry. The library's own jitter comes from a
+// source that is seeded once per process (internal/rand/rand.go), so equal seeds would give different runs.
 func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 	client := redis8.NewClient(&redis8.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MinRetryBackoff: retryBackoff, MaxRetryBackoff: retryBackoff})
@@ -99,7 +98,7 @@ func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
 }
 
-// retryBackoff is the constant pause of onGoRedis8 before a retry. It is between go-redis's default limits of 8 ms and
+// retryBackoff is how long onGoRedis8 always waits before a retry. It is between go-redis's default limits of 8 ms and
 // 512 ms.
 const retryBackoff = 16 * time.Millisecond
 
@@ -127,11 +126,10 @@ func onRedigo(c *locktest.Client, i int) redsyncPool {
 		incr: func(context.Context, string) (int64, error) { return redigoIncr(pool, c) }}
 }
 
-// redigoDialTimeout is the timeout of redigo's own dialer (conn.go, line 227).
+// redigoDialTimeout is the timeout in redigo's own dialer (conn.go, line 227).
 const redigoDialTimeout = 30 * time.Second
 
-// redigoPool returns a connection pool that is opened as in the examples of redigo and of redsync (redsync:
-// examples/redigo).
+// redigoPool returns a connection pool that is opened as in redigo's and redsync's examples (redsync: examples/redigo).
 func redigoPool(c *locktest.Client, addr string) *redigolib.Pool {
 	ping := func(conn redigolib.Conn, _ time.Time) error {
 		_, err := conn.Do("PING")
@@ -180,7 +178,7 @@ func (l *redsyncLock) Close() error {
 	return all
 }
 
-// redsyncV1 is a mutex of redsync's first version, which does not report how long a lock is valid.
+// redsyncV1 is a mutex from redsync's first version, which does not report how long a lock is valid.
 type redsyncV1 struct {
 	mutex *redsyncv1.Mutex
 	fence

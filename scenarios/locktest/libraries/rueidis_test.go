@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// watched is a lock of rueidislock or valkeylock. The library renews it, and cancels its context when the lock is lost.
+// watched is a rueidislock or valkeylock lock. The library renews it, and cancels its context when the lock is lost.
 type watched struct {
 	acquire func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
 	incr    func(ctx context.Context, key string) (int64, error)
@@ -77,11 +77,11 @@ func rueidisOption(addr string, dial dialFunc) rueidis.ClientOption {
 		}}
 }
 
-// rueidisKeys returns the only key of a lock (lock.go, keyname).
+// rueidisKeys returns a lock's only key (lock.go, keyname).
 func rueidisKeys(lock string) []string { return []string{"rueidislock:0:" + lock} }
 
-// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn) without its random part, which comes
-// from math/rand/v2 and cannot be seeded.
+// evenly is rueidis's own retry delay (retry.go, defaultRetryDelayFn) without its random part, which comes from
+// math/rand/v2 and cannot be seeded.
 func evenly(attempts int, _ rueidis.Completed, _ error) time.Duration { return backoff(attempts) }
 
 func backoff(attempts int) time.Duration {
@@ -105,7 +105,7 @@ func newValkeylock(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}, nil
 }
 
-// valkeyKeys returns the only key of a lock (lock.go, keyname).
+// valkeyKeys returns a lock's only key (lock.go, keyname).
 func valkeyKeys(lock string) []string { return []string{"valkeylock:0:" + lock} }
 
 // TestRueidislockWakesItself checks what happens while a lock is held without NOLOOP. Each extension makes the server
@@ -131,7 +131,7 @@ func TestRueidislockWakesItself(t *testing.T) {
 	}
 }
 
-// requestsOf returns the number of requests that a client sends while it holds a lock for two and a half times its TTL.
+// requestsOf returns the number of requests that a client sends while it holds a lock for two and a half times the TTL.
 func requestsOf(t *testing.T, o rueidislock.LockerOption) (sent int) {
 	d, stacks := bubble.NewDriver(), new(sim.Stacks)
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},

@@ -13,9 +13,9 @@ import (
 )
 
 // TestEverySingleFault tries every single fault in a run of two clients that acquire a lock twice each. With
-// FENCEPOST_FULL=1, it tests the libraries on go-redis without a failover, with all faults. By default it tests only
-// one of them, with delayed messages and broken connections. It logs the number of runs, the processor time and the
-// findings. No lock is extended and no key expires in these runs.
+// FENCEPOST_FULL=1, it tests the go-redis libraries without a failover, with all faults. By default, it tests only one
+// of them, with delayed messages and broken connections. It logs the number of runs, the processor time and the
+// findings. In these runs, no lock is extended and no key expires.
 func TestEverySingleFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some hundred runs, and their shrinking")

@@ -20,8 +20,8 @@ import (
 )
 
 // watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
-// mistakes. First, the watchdog extends the key no matter which client holds the lock, so a holder never learns that it
-// has lost the lock. Second, Unlock deletes the key no matter which client holds the lock.
+// mistakes. First, the watchdog extends the key even if another client is holding the lock, so a holder never learns
+// that it has lost the lock. Second, Unlock deletes the key even if another client is holding the lock.
 type watchdog struct {
 	client *redis.Client
 	key    string
@@ -71,7 +71,7 @@ func newWatchdog(c *locktest.Client) (locktest.Lock, error) {
 	return &watchdog{client: goRedis(c, 0), key: c.Key, ttl: TTL}, nil
 }
 
-// TestTheFirstHourWithALockOfOnesOwn checks that the report lists the two mistakes of the lock first, and then their
+// TestTheFirstHourWithALockOfOnesOwn checks that the report lists the lock's two mistakes first, and then their
 // consequences.
 func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 120})
@@ -177,8 +177,8 @@ func newPooled(c *locktest.Client) (locktest.Lock, error) {
 func (l pooled) Lock(ctx context.Context) error   { return l.of.Lock(ctx) }
 func (l pooled) Unlock(ctx context.Context) error { return l.of.Unlock(ctx) }
 
-// tokened is a redislock lock whose user chooses the owner value. If the value of a key begins with that value, Obtain
-// acquires the lock although another client has it.
+// tokened is a redislock lock with an owner value chosen by the user. If a key's value begins with the owner value,
+// Obtain acquires the lock although another client has it.
 type tokened struct {
 	client     *redis.Client
 	key, token string

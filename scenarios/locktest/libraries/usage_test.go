@@ -55,8 +55,8 @@ func newFenced(c *locktest.Client) (locktest.Lock, error) {
 	return &fenced{mutex: l.(mutex)}, nil
 }
 
-// fenced gets a token while it holds the lock. A token obtained after the end of the lease might be higher than that of
-// the next holder.
+// fenced gets a token while it holds the lock. A token obtained after the end of the lease might be higher than the
+// next holder's.
 type fenced struct {
 	mutex
 	token int64

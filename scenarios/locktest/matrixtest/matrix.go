@@ -1,10 +1,9 @@
-// Package matrixtest contains tests that are shared by the modules that test client libraries. It tests locks under
-// families of faults. For each kind of violation, it stores the smallest run and replays it. It also writes tables of
-// the results, checks that equal seeds give equal runs and that memory use stays bounded, and measures the cost of the
-// simulation.
+// Package matrixtest contains tests shared by the modules that test client libraries. It tests locks under families of
+// faults. For each kind of violation, it stores the smallest run and replays it. It also writes tables of the results,
+// checks that equal seeds give equal runs and that memory use stays bounded, and measures the cost of the simulation.
 //
-// Goals: each finding in a table names its cause and can be replayed. Non-goals: describing the clients and the reasons
-// for their behavior; the tests that use this package do that.
+// Goals: each finding in a table names its cause and can be replayed. Non-goals: describing the clients and explaining
+// their behavior; the tests that use this package do that.
 package matrixtest
 
 import (
@@ -24,14 +23,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Client is a lock of a client library, with its configuration.
+// Client is a client library's lock, with its configuration.
 type Client struct {
 	Name string
 	locktest.Config
 	Tokenless bool // whether the lock lacks fencing tokens
 }
 
-// Family is a family of faults, drawn with the weights of the default mix.
+// Family is a family of faults, drawn with the default mix's weights.
 type Family struct {
 	Name   string
 	Faults locktest.Faults // nil means all faults
@@ -41,7 +40,7 @@ type Family struct {
 var Families = []Family{{"pauses", locktest.Pauses}, {"network", locktest.Network}, {"restarts", locktest.Restarts},
 	{"clocks", locktest.Clocks}, {"all", nil}}
 
-// Protections lists the ways in which a client can protect itself, in the order of the tables.
+// Protections lists the ways in which a client can protect itself, in table order.
 var Protections = []struct {
 	Name        string
 	Precautions locktest.Precautions
@@ -80,7 +79,7 @@ type Finding struct {
 // Way returns the law and the cause as text.
 func (f *Finding) Way() string { return fmt.Sprintf("%s: %s", f.Law, f.Cause) }
 
-// underway reports whether this process executes runs for another process. If so, it must not write any files.
+// underway reports whether this process is executing runs for another process. If so, it must not write any files.
 func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 
 // Run tests each client under each family if -update is set, and writes the results and the smallest runs to testdata.
@@ -122,8 +121,8 @@ type matrix struct {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add records the result of one cell. It shrinks each finding only once, in the first cell where it occurs. That is the
-// cell with the fewest precautions.
+// add records the result in one cell. It shrinks each finding only once, in the first cell where it occurs, which is
+// the one with the fewest precautions.
 func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -145,7 +144,7 @@ func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report
 	}
 }
 
-// faultsOf returns the lines of a plan that describe faults.
+// faultsOf returns the lines in a plan that describe faults.
 func faultsOf(plan string) (faults []string) {
 	for _, line := range strings.Split(strings.TrimSpace(plan), "\n") {
 		if word, _, _ := strings.Cut(line, " "); !slices.Contains([]string{"#", "scenario", "seed"}, word) {

@@ -37,7 +37,7 @@ func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, seeds int) {
 	}
 }
 
-// MemoryStaysBounded explores first a thousand seeds and then ten thousand. All runs must be judged, and the second
+// MemoryStaysBounded first explores a thousand seeds and then ten thousand. All runs must be judged, and the second
 // exploration may use at most twice as much memory as the first. It runs only with FENCEPOST_FULL=1.
 func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 	t.Helper()

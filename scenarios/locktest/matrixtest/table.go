@@ -26,7 +26,7 @@ func (r Reasons) keyOf(client string, f *Finding) (key string) {
 }
 
 // Table compares a table in a file with the clients' results in testdata. With -update, it writes the table. The table
-// has a row for each kind of violation of a client, and a column for each family of faults. A cell contains the number
+// has a row for each kind of violation by a client, and a column for each family of faults. A cell contains the number
 // of runs for each of the Protections, with a link to the smallest run. The test fails if a finding has no plan or no
 // reason, or if there is a reason or a plan without a finding.
 func Table(t *testing.T, path, name string, clients []Client, families []Family, reasons Reasons) {
@@ -61,7 +61,7 @@ func Table(t *testing.T, path, name string, clients []Client, families []Family,
 	testkit.GoldenPart(t, path, name, b.String())
 }
 
-// rows writes the rows of one client.
+// rows writes one client's rows.
 func rows(b *strings.Builder, client Client, result *Result, families []Family, why func(*Finding) string) {
 	var ways []string
 	for i := range result.Findings {
@@ -89,7 +89,7 @@ func rows(b *strings.Builder, client Client, result *Result, families []Family, 
 	}
 }
 
-// counts returns the numbers of runs that show a finding, one number for each of the Protections.
+// counts returns how many runs show a finding, one number for each of the Protections.
 func (r *Result) counts(client Client, f *Finding) string {
 	var all []string
 	for _, p := range Protections {

@@ -1,8 +1,8 @@
 //go:build js && wasm
 
-// Command worker is the simulator compiled to WebAssembly. It runs in a web worker of the browser and answers the
-// page's requests. The global function fencepost takes a request and a callback for progress, and returns the answer.
-// The request, the answer and the callback's argument are JSON.
+// Command worker is the simulator compiled to WebAssembly. It runs in a web worker in the browser and answers the
+// page's requests. The global function fencepost takes a request and a progress callback, and returns the answer. The
+// request, the answer and the callback's argument are JSON.
 package main
 
 import (

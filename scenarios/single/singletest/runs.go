@@ -1,4 +1,4 @@
-// Package singletest provides reports of runs, for the tests of the packages that show runs.
+// Package singletest provides run reports for testing the packages that show runs.
 package singletest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Runs lists example runs by name. Each call of a Run function creates a new run.
+// Runs lists example runs by name. Each call to a Run function creates a new run.
 var Runs = []struct {
 	Name string
 	Run  func() *single.Run
@@ -18,7 +18,7 @@ var Runs = []struct {
 	{"long", Long},
 }
 
-// unexpected returns the run of an example history whose scenario expects no violation.
+// unexpected returns an example history's run, for a scenario that does not expect a violation.
 func unexpected(s reporttest.Story) *single.Run {
 	h := s.History
 	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan,
@@ -34,7 +34,7 @@ func unexpected(s reporttest.Story) *single.Run {
 	return r
 }
 
-// Line compares the outcome of a law with an expectation, which may be nil.
+// Line compares a law's outcome with an expectation, which may be nil.
 func Line(law checker.Law, expected single.Expectation, outcome checker.Outcome, ok bool) single.ExpectLine {
 	line := single.ExpectLine{Name: string(law), Expected: expected, Outcome: outcome, Standing: document.Standing{
 		Result: document.Failed, Broken: outcome == checker.Violated, Named: expected != nil,
@@ -45,7 +45,7 @@ func Line(law checker.Law, expected single.Expectation, outcome checker.Outcome,
 	return line
 }
 
-// Kleppmann returns a run in which the holder is paused beyond its lease, as the scenario expects.
+// Kleppmann returns a run in which the holder is paused beyond the end of its lease, as the scenario expects.
 func Kleppmann() *single.Run {
 	r := unexpected(reporttest.Kleppmann())
 	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143
@@ -60,8 +60,8 @@ func Kleppmann() *single.Run {
 	return r
 }
 
-// Fenced returns a run in which a holder is paused beyond its lease, as in Kleppmann's example, but the resource checks
-// fencing tokens.
+// Fenced returns a run in which a holder is paused beyond the end of its lease, as in Kleppmann's example, but the
+// resource checks fencing tokens.
 func Fenced() *single.Run {
 	r := unexpected(reporttest.Fenced())
 	r.OK = true
@@ -73,7 +73,7 @@ func Fenced() *single.Run {
 // Restart returns a run in which a server loses a lock when it restarts.
 func Restart() *single.Run { return unexpected(reporttest.Restart()) }
 
-// Calm returns a run in which no law is broken.
+// Calm returns a run in which no laws are broken.
 func Calm() *single.Run { return unexpected(reporttest.Calm()) }
 
 // Deadlock returns a run in which nobody can acquire the lock anymore.

@@ -8,7 +8,7 @@ import (
 // preface is the first part of every HTTP/2 connection (RFC 9113, 3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// Types of HTTP/2 frames (RFC 9113, 6).
+// HTTP/2 frame types (RFC 9113, 6).
 const (
 	frameData         = 0
 	frameHeaders      = 1
@@ -19,7 +19,7 @@ const (
 	frameContinuation = 9
 )
 
-// Flags of HTTP/2 frames.
+// HTTP/2 frame flags.
 const (
 	flagEndStream  = 0x1 // for DATA and HEADERS
 	flagAck        = 0x1 // for SETTINGS and PING
@@ -28,7 +28,7 @@ const (
 	flagPriority   = 0x20
 )
 
-// Identifiers of HTTP/2 settings.
+// HTTP/2 setting identifiers.
 const (
 	settingTableSize     = 1
 	settingInitialWindow = 4
@@ -66,7 +66,7 @@ func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	return f, b[frameHead+size:], true, nil
 }
 
-// content returns the body of a DATA or HEADERS frame, without the padding and the priority.
+// content returns the body of a DATA or HEADERS frame, without the padding and priority.
 func (f *frame) content() ([]byte, error) {
 	b, pad := f.body, 0
 	if f.flags&flagPadded != 0 {

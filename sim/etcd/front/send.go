@@ -31,7 +31,7 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	w.flush(l)
 }
 
-// ample is the number of bytes by which the client's send windows are enlarged at the start.
+// ample is how many bytes are initially added to the client's send windows.
 const ample = 1 << 20
 
 func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
@@ -118,7 +118,7 @@ func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
 	w.out = appendFrame(w.out, kind, flags|flagEndHeaders, s.id, b)
 }
 
-// encoded encodes a message as the value of the header grpc-message.
+// encoded encodes a message as the value of the grpc-message header.
 func encoded(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

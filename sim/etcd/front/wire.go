@@ -26,18 +26,18 @@ type wire struct {
 	streams []*stream
 	latest  uint32 // number of the newest stream
 
-	// The fields below are used for data from the client.
+	// The fields below are used for data coming from the client.
 	decoder *hpack.Decoder
 	fields  []hpack.HeaderField
 	block   []byte // the incomplete header block; CONTINUATION frames add to it
 	opening *frame // the HEADERS frame whose block is incomplete, or nil
 	taken   int    // bytes of messages received since the connection's window was last enlarged
 	asked   []request
-	// unsimulated is the name of a method that the client has called since the last report. Real members have the
-	// method, but simulated members do not.
+	// unsimulated is the name of a method that the client has called since the last report, and that real members have
+	// but simulated members do not.
 	unsimulated string
 
-	// The fields below are used for data to the client.
+	// The fields below are used for data going to the client.
 	encoder *hpack.Encoder
 	encoded bytes.Buffer
 	window  int // number of bytes that the client still accepts on the connection
@@ -47,7 +47,7 @@ type wire struct {
 	arrival sim.Time // time of the last arrival
 }
 
-// stream is a gRPC call, which has an HTTP/2 stream of its own.
+// stream is a gRPC call, which has its own HTTP/2 stream.
 type stream struct {
 	id         uint32
 	path       string
@@ -76,8 +76,7 @@ func newWire(c *caller) *wire {
 	return w
 }
 
-// Written handles bytes from the client. If the bytes belong to another protocol, it closes the connection, as etcd
-// does.
+// Written handles bytes from the client. If they belong to another protocol, it closes the connection, as etcd does.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil
@@ -150,7 +149,7 @@ const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=ut
 // of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client that does not use HTTP/2. It waits for a complete line, because an incomplete line does not
+// stranger answers a client that does not use HTTP/2. It waits for a complete line, because an incomplete one does not
 // show whether the client uses HTTP/1.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
@@ -217,7 +216,7 @@ func (w *wire) takeSettings(f *frame) error {
 
 // takePing handles a ping. If data has just arrived at the client, the client is measuring the bandwidth, and the ping
 // is answered together with the next data. Otherwise, the client is checking whether the member is alive, and the ping
-// is passed to the member.
+// is passed on to the member.
 func (w *wire) takePing(l sim.Line, f *frame) error {
 	switch {
 	case f.stream != 0 || len(f.body) != 8:
@@ -318,7 +317,7 @@ func (w *wire) takeHeaders(f *frame) error {
 	return nil
 }
 
-// open starts a call after its headers have been read.
+// open starts a call once its headers have been read.
 func (w *wire) open(id uint32, ends bool) {
 	s := &stream{id: id, path: "/", window: w.initial}
 	kind := ""
@@ -352,12 +351,11 @@ func (w *wire) reset(s *stream, code uint32) {
 	w.out = appendFrame(w.out, frameReset, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// mostMessage is the maximum size in bytes of a message that etcd accepts: the maximum size of a request plus gRPC's
+// mostMessage is the maximum size in bytes of a message that etcd accepts: the maximum request size plus gRPC's
 // overhead.
 const mostMessage = 2 << 20
 
-// reopen is the number of received bytes after which the connection's window is opened for the same number of bytes
-// again.
+// reopen is how many bytes are received before the connection's window is opened for the same number of bytes again.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {
@@ -387,10 +385,10 @@ func (w *wire) takeData(f *frame) error {
 	return nil
 }
 
-// messageHead is the size in bytes of the prefix of a message: a compression flag and the message's length.
+// messageHead is the size in bytes of a message's prefix: a compression flag and the message's length.
 const messageHead = 5
 
-// takeMessages sends the complete messages of a call to the member.
+// takeMessages sends a call's complete messages to the member.
 func (w *wire) takeMessages(s *stream) {
 	for len(s.half) >= messageHead && (!s.asked || etcd.Streaming(s.path)) {
 		size := int(binary.BigEndian.Uint32(s.half[1:]))
@@ -427,7 +425,7 @@ func (w *wire) refuse(s *stream, code etcd.Code, text string) {
 	w.ask(s, strconv.Itoa(int(code))+" "+text, etcd.Refuses)
 }
 
-// finish records that the client will send no more messages on a stream.
+// finish records that the client is done sending messages on a stream.
 func (w *wire) finish(s *stream) {
 	switch {
 	case s.finished:
@@ -441,8 +439,8 @@ func (w *wire) finish(s *stream) {
 	s.finished = true
 }
 
-// ask queues a request to the member. The request contains a message of a call, or reports another event of the call,
-// such as its cancellation.
+// ask queues a request to the member. The request contains one of a call's messages, or reports another event in the
+// call, such as its cancellation.
 func (w *wire) ask(s *stream, message string, what etcd.What) {
 	if !s.asked && etcd.NotSimulated(s.path) {
 		w.unsimulated = strings.TrimPrefix(s.path, "/")

@@ -37,7 +37,7 @@ func (c *cable) Ask(args []string, _ history.Attempt, _ string) {
 	c.asked = append(c.asked, call)
 }
 
-// frames returns the frames that were delivered since the last call.
+// frames returns the frames delivered since the last call.
 func (c *cable) frames(t *testing.T) (all []string) {
 	t.Helper()
 	if c.decoder == nil {
@@ -120,8 +120,8 @@ func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenAtOnceGoesByStream checks that calls that are written together are sent in the order of their
-// streams, regardless of which goroutine of the client wrote first. Pings must come last.
+// TestWhatIsWrittenAtOnceGoesByStream checks that calls that are written together are sent in stream order, no matter
+// which of the client's goroutines wrote first. Pings must come last.
 func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	const keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
 	open := slices.Concat(headers(1, 0, ":path", keepAlive, "content-type", "application/grpc"),
@@ -140,8 +140,8 @@ func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	}
 }
 
-// TestStrangersAreTurnedAway sends bytes of other protocols, and frames that no gRPC client sends. The replies must be
-// those of gRPC's server and etcd. Calls made earlier on the same connection must have been answered.
+// TestStrangersAreTurnedAway sends bytes from other protocols, and frames that no gRPC client sends. The replies must
+// be the same as from gRPC's server and etcd. Calls made earlier on the same connection must have been answered.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	hello := append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, make([]byte, 100)...)
 	for name, test := range map[string]struct {
@@ -223,8 +223,8 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAStreamThatNeverReads checks that a stream gets no more bytes than its window allows, and gets the rest when the
-// client enlarges the window. Other streams must not be delayed in the meantime.
+// TestAStreamThatNeverReads checks that a stream does not get more bytes than its window allows, and gets the rest when
+// the client enlarges the window. Other streams must not be delayed in the meantime.
 func TestAStreamThatNeverReads(t *testing.T) {
 	c, w := opened(t)
 	small := binary.BigEndian.AppendUint32([]byte{0, settingInitialWindow}, 100)
@@ -258,8 +258,8 @@ func TestAStreamThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestPings checks that a ping that the client sends right after data has arrived is answered together with the next
-// data. Any other ping must be sent to the member.
+// TestPings checks that a ping sent by the client right after data has arrived is answered together with the next data.
+// Any other ping must be sent to the member.
 func TestPings(t *testing.T) {
 	c, w := opened(t)
 	ping := appendFrame(nil, framePing, 0, 0, []byte("12345678"))

@@ -17,8 +17,8 @@ type Redis struct{}
 // Port returns Redis's port.
 func (Redis) Port() int { return 6379 }
 
-// Serial returns false, because the server itself executes the commands of a connection in order, and stores those that
-// it cannot execute yet.
+// Serial returns false, because the server itself executes a connection's commands in order, and stores those that it
+// cannot execute yet.
 func (Redis) Serial() bool { return false }
 
 // Begin starts a run.
@@ -35,7 +35,7 @@ func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	return k
 }
 
-// Recorded passes the record of a key's change to the client whose request made the change.
+// Recorded passes the record of a key change to the client whose request made the change.
 func (c *callers) Recorded(e *history.Event) {
 	for _, k := range c.all {
 		if k.mine[e.By] {
@@ -44,8 +44,8 @@ func (c *callers) Recorded(e *history.Event) {
 	}
 }
 
-// caller is one client. A request belongs to the current attempt of the task that sends it. If it contains a value of
-// an earlier attempt of the client, it belongs to that attempt instead (see behalf).
+// caller is one client. A request belongs to the current attempt of the task that sends it. If it contains a value from
+// one of the client's earlier attempts, it belongs to that attempt instead (see behalf).
 type caller struct {
 	tasks   []*task // the client's tasks; there is only one unless Turn is called
 	turn    *task   // the task that sends what is written next; nil: not known
@@ -55,7 +55,7 @@ type caller struct {
 	wrote map[string]history.Attempt
 }
 
-// task is the state of one of the concurrent tasks of a client (see [sim.Tasks]).
+// task is the state of one of a client's concurrent tasks (see [sim.Tasks]).
 type task struct {
 	number  int
 	attempt history.Attempt // the current attempt
@@ -64,7 +64,7 @@ type task struct {
 	round   round // the requests that were sent while asking is true
 }
 
-// task returns the task with the given number. It adds the task if the number is new.
+// task returns the task with the given number, adding it if the number is new.
 func (k *caller) task(number int) *task {
 	for _, t := range k.tasks {
 		if t.number == number {
@@ -100,10 +100,10 @@ func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 	return k.turn.round.acquired(k.turn.begun)
 }
 
-// behalf returns the attempt to which a request belongs. While the client requests the lock, this is always the current
-// attempt, because a client may use the same value for all its attempts. If the client has several tasks, a request
-// that is sent while a task is in a call belongs to the attempt of that task, even if it contains the value of another
-// attempt.
+// behalf returns the attempt to which a request belongs. While the client is requesting the lock, this is always the
+// current attempt, because a client may use the same value for all its attempts. If the client has several tasks, a
+// request that is sent while a task is in a call belongs to that task's attempt, even if it contains another attempt's
+// value.
 func (k *caller) behalf(args []string) (history.Attempt, error) {
 	t := k.turn
 	if t != nil && (k.calling || t.asking && t.number == 0) {
@@ -158,7 +158,7 @@ func (k *caller) requesting(a history.Attempt) *task {
 	return nil
 }
 
-// recorded handles the record of a change that a request of this client has made to a lock's key.
+// recorded handles the record of a change that one of this client's requests has made to a lock's key.
 func (k *caller) recorded(e *history.Event) {
 	if e.F == history.KeySet {
 		for _, text := range []string{e.Value, e.Member} {
@@ -178,7 +178,7 @@ func (k *caller) recorded(e *history.Event) {
 	}
 }
 
-// wire implements RESP for one connection. It stores the bytes of a request that is not complete yet.
+// wire implements RESP for one connection. It stores the bytes of an incomplete request.
 type wire struct {
 	caller *caller
 	server sim.ProcessID

@@ -28,7 +28,7 @@ func (l *line) Ask(args []string, of history.Attempt, _ string) {
 	l.asked = append(l.asked, &sim.Incoming{Attempt: of, Args: args})
 }
 
-// resp encodes a request as a client does.
+// resp encodes a request the way a client does.
 func resp(args ...string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -37,7 +37,7 @@ func resp(args ...string) []byte {
 	return b
 }
 
-// stage is the front end (Redis) with clients. The test takes the place of the servers.
+// stage is the front end (Redis) with clients. The test acts as the servers.
 type stage struct {
 	*testing.T
 	all     sim.Callers
@@ -85,9 +85,9 @@ func (s *stage) answer(client, server string, to *sim.Incoming, reply string) {
 	s.wires[at].Arrived(s.lines[at], []byte(reply), to)
 }
 
-// TestAConnectionBelongsToAClient checks that a request belongs to the client of its connection, whatever the request
-// contains. If it contains a value that an earlier attempt of the client has written, it belongs to that attempt,
-// unless the client is requesting the lock.
+// TestAConnectionBelongsToAClient checks that a request belongs to its connection's client, no matter what it contains.
+// If it contains a value written by one of the client's earlier attempts, it belongs to that attempt, unless the client
+// is requesting the lock.
 func TestAConnectionBelongsToAClient(t *testing.T) {
 	s := newStage(t)
 	of := func(client string, want history.Attempt, args ...string) {
@@ -125,9 +125,9 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 
 // TestARequestBelongsToItsTask checks the requests of a client with several tasks. A request that is sent while a task
 // is in a call belongs to that task's attempt, even if it contains another task's value. Code left running by an
-// earlier call may also send requests. Such a request belongs to the attempt whose value it contains. If it contains no
-// such value, it belongs to the only attempt that is requesting the lock. If several attempts are requesting it, the
-// request is refused unless it concerns no key.
+// earlier call may also send requests. Such a request belongs to the attempt whose value it contains. If it does not
+// contain such a value, it belongs to the only attempt that is requesting the lock. If several attempts are requesting
+// it, the request is rejected unless it is not about any key.
 func TestARequestBelongsToItsTask(t *testing.T) {
 	s := newStage(t)
 	a := s.client("a").(sim.Tasks)
@@ -169,7 +169,7 @@ func TestARequestBelongsToItsTask(t *testing.T) {
 	of(2, true, "a/2", "DEL", "lock")
 }
 
-// TestTheRoundThatAcquires checks that only the requests of the client's last try count. The effects of the requests
+// TestTheRoundThatAcquires checks that only the requests in the client's last try count. The effects of the requests
 // determine which of them belong to that try.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
@@ -234,7 +234,7 @@ func TestTheRoundThatAcquires(t *testing.T) {
 }
 
 // TestARoundOfSeveralKeys checks that requests for different keys on the same server belong to the same try, and that a
-// second request for the same key begins the next try. The same is true of transactions, which are identified by their
+// second request for the same key begins the next one. The same goes for transactions, which are identified by their
 // EXEC.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	s := newStage(t)

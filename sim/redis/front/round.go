@@ -10,12 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round contains the requests that a client has sent since it began to request the lock. A library may try several
+// round contains the requests that a client has sent since it started requesting the lock. A library may try several
 // times, and each try may use several servers or several keys. A request counts as a request for the lock if any
 // request of the same kind has acquired one of the lock's keys.
 type round []*request
 
-// request is a request that a client sends while it tries to acquire a lock.
+// request is a request that a client sends while it is trying to acquire a lock.
 type request struct {
 	at       place
 	args     []string
@@ -25,7 +25,8 @@ type request struct {
 }
 
 // place says where a request goes: to which server, with which kind of command, and for which key. In one try, a client
-// sends no further request to a place that has answered without an error. So such a request belongs to a new try.
+// does not send another request to a place that has answered without an error. So if there is another request, it
+// belongs to a new try.
 type place struct {
 	server sim.ProcessID
 	kind   string // name of the command, or hash of the script
@@ -38,7 +39,7 @@ func (r *round) asks(now sim.Time, server sim.ProcessID, args []string) {
 	*r = append(*r, &request{at: place{server, kind, key}, args: args, sent: now})
 }
 
-// kindOf returns the kind of a request and the first key in it.
+// kindOf returns a request's kind and the first key in it.
 func kindOf(args []string) (kind, key string) {
 	kind = strings.ToLower(args[0])
 	switch {
@@ -57,7 +58,7 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// markAcquired marks the request that acquired a key of the lock. e is the record of the key. If the client sent
+// markAcquired marks the request that acquired one of the lock's keys. e is the record of the key. If the client sent
 // several requests to the same server at the same time, markAcquired marks the last of them, because a transaction
 // acquires its keys when its EXEC is executed.
 func (r round) markAcquired(e *history.Event) {
@@ -69,7 +70,7 @@ func (r round) markAcquired(e *history.Event) {
 	}
 }
 
-// answered records that a request was answered with a reply other than an error.
+// answered records that a request got a reply other than an error.
 func (r round) answered(to *sim.Incoming, reply []byte) {
 	for _, q := range slices.Backward(r) {
 		if &q.args[0] == &to.Args[0] {
@@ -79,9 +80,9 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns the time at which the first request of the last try was sent, and the servers that granted the lock
-// in that try. If no key was acquired, it returns start and no servers. If no reply granted the lock, it returns the
-// servers whose replies were lost, because the client must then have found its key on them.
+// acquired returns when the first request of the last try was sent, and which servers granted the lock in that try. If
+// no key was acquired, it returns start and no servers. If none of the replies granted the lock, it returns the servers
+// with lost replies, because the client must then have found its key on them.
 func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.lastRound()
 	since = start
@@ -101,7 +102,7 @@ func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// lastRound returns the requests of the client's last try. A request that is repeated because of an error or a missing
+// lastRound returns the requests in the client's last try. A request that is repeated because of an error or a missing
 // answer belongs to the same try.
 func (r round) lastRound() (try round) {
 	asks := map[string]bool{}

@@ -32,7 +32,7 @@ func (e *Engine) call(L *lua.LState, catch bool) int {
 	return 1
 }
 
-// collect stores the arguments of a redis.call in e.args. If they are invalid, it returns the error.
+// collect stores a redis.call's arguments in e.args. If they are invalid, it returns the error.
 func (e *Engine) collect(L *lua.LState) (trouble string) {
 	e.args = e.args[:0]
 	top := L.GetTop()
@@ -52,7 +52,7 @@ func (e *Engine) collect(L *lua.LState) (trouble string) {
 	return ""
 }
 
-// fromRESP converts one RESP value to Lua. It also returns the size of the value in bytes. It assumes that b is valid,
+// fromRESP converts one RESP value to Lua. It also returns the value's size in bytes. It assumes that b is valid,
 // because b was written by this program.
 func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	line := bytes.IndexByte(b, '\n') + 1
@@ -161,8 +161,7 @@ func (e *Engine) answerTable(t *lua.LTable, depth int) {
 	}
 }
 
-// truncate converts a number to an integer as C does on x86-64: a number that does not fit becomes the smallest
-// integer.
+// truncate converts a number to an integer like C on x86-64: a number that does not fit becomes the smallest integer.
 func truncate(f float64) int64 {
 	if f != f || f >= math.MaxInt64 || f <= math.MinInt64 {
 		return math.MinInt64

@@ -10,14 +10,14 @@ import (
 )
 
 // This file implements Redis 7.0's cjson library (deps/lua/src/lua_cjson.c) with its default settings. The functions
-// that would change settings for all later scripts are not provided. The keys of an object are written in the order in
-// which the script created them, whereas Redis uses the order of a hash table.
+// that would change settings for all later scripts are not provided. An object's keys are written in the order in which
+// the script created them, whereas Redis uses hash table order.
 
-// maxNesting is the maximum depth of nested arrays and objects, both for encoding and for decoding.
+// maxNesting is how deeply arrays and objects may be nested, both in encoding and in decoding.
 const maxNesting = 1000
 
-// A table with gaps cannot be encoded as an array if its largest index is above both safeIndex and gapRatio times the
-// number of its elements.
+// A table with gaps cannot be encoded as an array if its largest index exceeds both safeIndex and gapRatio times its
+// number of elements.
 const (
 	safeIndex = 10
 	gapRatio  = 2
@@ -157,7 +157,7 @@ func (j *jsonWriter) key(k lua.LValue) {
 }
 
 // length returns the largest index of a table whose keys are all positive integers. It returns 0 if the table is empty,
-// -1 if it has any other key, and raises an error if it has too many gaps.
+// and -1 if it has any other key. It raises an error if the table has too many gaps.
 func (j *jsonWriter) length(t *lua.LTable) int {
 	greatest, items := 0.0, 0.0
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
@@ -323,8 +323,8 @@ func (j *jsonReader) number(t token) token {
 	return t
 }
 
-// prefixNumber parses the longest number at the start of a text. It also returns the number's length in bytes, which is
-// 0 if the text does not begin with a number.
+// prefixNumber parses the longest number at the start of a string. It also returns the number's length in bytes, which
+// is 0 if the string does not begin with a number.
 func prefixNumber(s string) (f float64, size int) {
 	end := 0
 	for end < len(s) && end < 1024 && (strings.IndexByte("+-.", s[end]) >= 0 || s[end] >= '0' && s[end] <= '9' ||
@@ -343,7 +343,6 @@ func prefixNumber(s string) (f float64, size int) {
 	return 0, 0
 }
 
-// quoted reads a string in quotes.
 func (j *jsonReader) quoted(t token) token {
 	var b strings.Builder
 	fail := func(why string) token {
@@ -381,8 +380,7 @@ func (j *jsonReader) quoted(t token) token {
 	}
 }
 
-// unicode reads an escape of four hexadecimal digits, or two such escapes that form a surrogate pair. It leaves j.at at
-// the last digit.
+// unicode reads one \uXXXX escape, or two that form a surrogate pair. It leaves j.at at the last digit.
 func (j *jsonReader) unicode(b *strings.Builder) bool {
 	c, ok := j.hex(j.at)
 	size := 6
@@ -399,7 +397,7 @@ func (j *jsonReader) unicode(b *strings.Builder) bool {
 	return ok
 }
 
-// hex reads one escape of four hexadecimal digits.
+// hex reads one \uXXXX escape.
 func (j *jsonReader) hex(at int) (c rune, ok bool) {
 	if at+6 > len(j.text) || j.text[at:at+2] != "\\u" {
 		return 0, false

@@ -1,6 +1,6 @@
-// Package lua runs the scripts of a simulated Redis with gopher-lua. Scripts are isolated: a script cannot affect later
-// scripts and cannot observe the host. The package stores no data: the code that creates an [Engine] stores the
-// scripts, and executes the commands that they call ([Call]). The package also formats numbers as C does
+// Package lua runs a simulated Redis server's scripts with gopher-lua. Scripts are isolated: a script cannot affect
+// later scripts and cannot observe the host. The package does not store any data: the code that creates an [Engine]
+// stores the scripts, and executes the commands that they call ([Call]). The package also formats numbers as C does
 // ([FormatNumber]), and recognizes equivalent variants of a script ([Tokens]).
 package lua
 
@@ -17,23 +17,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// chunk is the name of a script in Redis's error messages.
+// chunk is what Redis's error messages call a script.
 const chunk = "user_script"
 
-// maxInstructions is the number of instructions after which a script is stopped. Redis would let it continue, and reply
-// BUSY to all other clients.
+// maxInstructions is the number of instructions after which a script is stopped. Redis would let it keep running, and
+// reply BUSY to all other clients.
 const maxInstructions = 5_000_000
 
 // maxReply is the maximum length of a script's reply in bytes.
 const maxReply = 64 << 20
 
-// Call executes a command that a script calls. The engine reads the RESP reply before the next call. If the command is
-// refused, there is no reply, and trouble is the error with its code and without the leading '-'.
+// Call executes a command for a script. The engine reads the RESP reply before the next call. If the command is
+// refused, there is no reply, and trouble is the error, including its code but not the leading '-'.
 type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
-// Engine is a Lua state that runs one script after another. Scripts cannot leave anything in it: every table that
-// outlives a script is sealed (seal.go), and KEYS and ARGV are new for each script. As in Redis 7, only the sequence of
-// math.random continues from script to script, until the process ends ([Engine.EndLife]).
+// Engine is a Lua state that runs one script after another. Scripts cannot leave anything behind in it: every table
+// that outlives a script is sealed (seal.go), and KEYS and ARGV are new for each script. As in Redis 7, only
+// math.random's sequence continues from script to script, until the process ends ([Engine.EndLife]).
 type Engine struct {
 	command Call
 	version string
@@ -90,11 +90,11 @@ func New(version string, execute Call) *Engine {
 	return e
 }
 
-// EndLife restarts the sequence of math.random, because a new process begins.
+// EndLife restarts math.random's sequence, because a new process is starting.
 func (e *Engine) EndLife() { e.random = bornWith }
 
-// Compile compiles a script for execution in the sealed environment. sha is the script's SHA-1 in hexadecimal digits,
-// which identifies the script in errors. If the text is not valid Lua, the error contains the line number.
+// Compile compiles a script for execution in the sealed environment. sha is the script's SHA-1 in hex, which identifies
+// the script in errors. If the text is not valid Lua, the error gives the line number.
 func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	if strings.HasPrefix(text, "#!") {
 		return nil, fmt.Errorf("fencepost: flags in the first line of a script are not simulated")
@@ -135,8 +135,8 @@ func (e *Engine) Run(s *Script, keys, argv []string, resp3 bool) (reply []byte) 
 	return e.run(0, s.sha, chunk, resp3)
 }
 
-// run calls the function on the Lua stack with the arguments that follow it. Error messages refer to the function as
-// name and chunk.
+// run calls the function on the Lua stack with the arguments that follow it. name and chunk identify the function in
+// error messages.
 func (e *Engine) run(arguments int, name, chunk string, resp3 bool) (reply []byte) {
 	L := e.state
 	e.budget.left = maxInstructions
@@ -167,7 +167,7 @@ func listOf(L *lua.LState, words []string) *lua.LTable {
 	return t
 }
 
-// textOf returns the text of the error that a script has raised.
+// textOf returns the text of an error raised by a script.
 func (e *Engine) textOf(err error) string {
 	text := "ERR " + err.Error()
 	if e.budget.left < 0 {
@@ -188,7 +188,7 @@ func (e *Engine) textOf(err error) string {
 	return text
 }
 
-// raise raises an error as redis.call does. The error is a table that contains the message.
+// raise raises an error as redis.call does. The error is a table containing the message.
 func (e *Engine) raise(L *lua.LState, text string) int {
 	e.line = lineOf(L.Where(1), e.line)
 	L.Error(errorTable(L, text), 0)

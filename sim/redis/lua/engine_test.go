@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// store is a data set that knows only the commands SET and GET. Its engine runs scripts that use the data.
+// store is a data set with only SET and GET commands. Its engine runs scripts that use the data.
 type store struct {
 	*Engine
 	data map[string]string
@@ -46,7 +46,7 @@ func check(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestScriptsLeaveNothingBehind runs scripts that try to change state that later scripts would see.
+// TestScriptsLeaveNothingBehind checks that scripts cannot change state that later scripts would see, even if they try.
 func TestScriptsLeaveNothingBehind(t *testing.T) {
 	probe :=
 		`return {'no x', type(redis.call), type(string.format), type(table.insert), type(math.random), ("a"):upper(),
@@ -122,7 +122,7 @@ func TestNothingOfTheMachineShowsInScripts(t *testing.T) {
 			"-ERR user_script:1: Script attempted to access nonexistent global variable 'print'"},
 		{"return tostring({})", "$10 table: 0x0"},
 		{"return string.format('%s', tostring(tostring))", "$13 function: 0x0"},
-		// the same numbers as in a Redis 7.0.15 that has just started
+		// the same numbers as in Redis 7.0.15 right after its start
 		{"return {math.random(100), math.random(100)}", "*2 :40 :85"},
 		{"return tostring(setmetatable({}, {__tostring = function() return 'me' end}))", "$2 me"},
 	} {

@@ -7,7 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format implements string.format as C's printf would. gopher-lua would pass the arguments to Go's fmt, which prints
+// format implements string.format like C's printf. gopher-lua would pass the arguments to Go's fmt, which prints
 // addresses.
 func (e *Engine) format(L *lua.LState) int {
 	pattern := L.CheckString(1)

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// functionChunk is the name that Redis's error messages use for a library of functions.
+// functionChunk is what Redis's error messages call a function library.
 const functionChunk = "user_function"
 
 // flags are the flags that a function can have, in the order in which Redis lists them.
 var flags = []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
 
-// Function is a function that a library has registered.
+// Function is a function registered by a library.
 type Function struct {
 	Name           string
 	Description    string
@@ -28,11 +28,11 @@ type Function struct {
 // Has reports whether the function has a flag.
 func (f *Function) Has(flag string) bool { return slices.Contains(f.Flags, flag) }
 
-// badName is Redis's error for an invalid name of a library or a function.
+// badName is Redis's error for an invalid library or function name.
 const badName = "Library names can only contain letters, " +
 	"numbers, or underscores(_) and must be at least one character long"
 
-// checkName returns an error message if a library or a function cannot have the name, and "" otherwise.
+// checkName returns an error message if a library or function cannot have the name, and "" otherwise.
 func checkName(name string) string {
 	odd := func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -43,9 +43,9 @@ func checkName(name string) string {
 	return ""
 }
 
-// Load runs the code of a library, without its first line, and returns the functions that the code registers. While the
-// code runs, redis is the only global that it can use. A function that is called later can still use the code's local
-// variables.
+// Load runs a library's code, without its first line, and returns the functions that the code registers. While the code
+// is running, redis is the only global that it can use. When a function is called later, it can still use the code's
+// local variables.
 func (e *Engine) Load(code string) (list []*Function, trouble string) {
 	f, err := e.compile(code, functionChunk)
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *Engine) Load(code string) (list []*Function, trouble string) {
 	return e.library.list, ""
 }
 
-// Call calls a function with the keys and the other arguments, and returns its reply as Run does.
+// Call calls a function with the keys and the other arguments, and returns its reply in the same form as Run.
 func (e *Engine) Call(f *Function, keys, argv []string, resp3 bool) (reply []byte) {
 	e.state.Push(f.callback)
 	e.state.Push(listOf(e.state, keys))
@@ -75,7 +75,7 @@ func (e *Engine) Call(f *Function, keys, argv []string, resp3 bool) (reply []byt
 	return e.run(2, f.Name, functionChunk, resp3)
 }
 
-// libraryState is the part of an engine that libraries of functions use.
+// libraryState is the part of an engine that function libraries use.
 type libraryState struct {
 	env     *lua.LTable // the table that libraries see as _G; it is empty and sealed
 	running *lua.LTable // the globals when a function is called
@@ -83,12 +83,12 @@ type libraryState struct {
 	list    []*Function // functions that the library being loaded has registered
 }
 
-// expose makes the fields of a table visible to libraries of functions, as globals.
+// expose makes a table's fields visible to function libraries as globals.
 func (s *libraryState) expose(globals *lua.LTable) {
 	s.env.Metatable.(*lua.LTable).RawSetString("__index", globals)
 }
 
-// openFunctions creates the globals that libraries of functions use. It is called before KEYS and ARGV exist.
+// openFunctions creates the globals that function libraries use. It is called before KEYS and ARGV exist.
 func (e *Engine) openFunctions() {
 	L := e.state
 	s := &e.library
@@ -213,7 +213,7 @@ func (f *Function) readArgument(name string, v lua.LValue) (trouble string) {
 	return ""
 }
 
-// Library is a library of functions: its name and its code.
+// Library is a function library: its name and its code.
 type Library struct {
 	Name, Code string
 	Functions  []*Function
@@ -254,7 +254,7 @@ func ParseLibrary(code string) (name, body, trouble string) {
 	return name, code[end:], ""
 }
 
-// Describe appends the library's entry in the reply to FUNCTION LIST.
+// Describe appends the library's entry in the FUNCTION LIST reply.
 func (l *Library) Describe(w *resp.Writer, withCode bool) {
 	w.ReplyMap(3 + map[bool]int{true: 1}[withCode])
 	for _, text := range []string{"library_name", l.Name, "engine", "LUA", "functions"} {
@@ -284,8 +284,7 @@ func (l *Library) Describe(w *resp.Writer, withCode bool) {
 	}
 }
 
-// lineOf returns the line number at the start of an error message ("user_script:3: …"). If there is none, it returns
-// the given default.
+// lineOf returns the line number at the start of an error message ("user_script:3: …"), or otherwise if there is none.
 func lineOf(message string, otherwise int) int {
 	rest, ok := strings.CutPrefix(message, chunk+":")
 	if !ok {

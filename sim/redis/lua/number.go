@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// space lists the characters that are white space in C.
+// space lists the whitespace characters in C.
 const space = " \t\n\v\f\r"
 
 // readNumber parses a number by the rules of Lua 5.1 (luaO_str2d). It accepts what C's strtod accepts, with white space
@@ -91,8 +91,8 @@ func readInBase(s string, base int) (lua.LNumber, bool) {
 	return lua.LNumber(v), true
 }
 
-// takesNumbers changes a library function so that it converts string arguments to numbers by Lua's rules. first is the
-// position of the first argument that it converts.
+// takesNumbers makes a library function convert string arguments to numbers by Lua's rules. first is the position of
+// the first argument to convert.
 func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	inner := library.RawGetString(name).(*lua.LFunction).GFunction
 	library.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -111,7 +111,7 @@ func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	}))
 }
 
-// arithmetic adds the arithmetic operators to the metatable of strings. gopher-lua uses them before it tries to convert
+// arithmetic adds the arithmetic operators to the string metatable. gopher-lua uses them before it tries to convert
 // strings to numbers by its own rules.
 func (e *Engine) arithmetic(strings *lua.LTable) {
 	for event, operate := range map[string]func(a, b float64) float64{
@@ -132,7 +132,7 @@ func (e *Engine) arithmetic(strings *lua.LTable) {
 }
 
 // operateOn executes an operator if at least one operand is a string. If an operand cannot be converted to a number, it
-// uses the metatable of the other operand, as Lua does.
+// uses the other operand's metatable, as Lua does.
 func operateOn(L *lua.LState, event string, a, b lua.LValue, operate func(a, b float64) float64) int {
 	x, ok := numberOf(a)
 	y, ok2 := numberOf(b)

@@ -68,7 +68,7 @@ func (e *Engine) answerBool(v bool) {
 
 // answerRESP3 appends the value of a table that represents a double, a map, a set, a big number or a verbatim string.
 // It returns false if the table represents none of these. Pairs and members are written in the order in which the
-// script created them; the order in Redis is not defined.
+// script created them; Redis does not define an order.
 func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
 		if text := FormatNumber(float64(n), 17); e.client3 {

@@ -11,8 +11,8 @@ import (
 // readOnly is Redis's error message for a write to a table that scripts must not change.
 const readOnly = "Attempt to modify a readonly table"
 
-// notProvided lists functions and libraries that Redis provides to scripts but this package does not. The keys are the
-// names of libraries; "" stands for globals.
+// notProvided lists functions and libraries that Redis provides to scripts but this package does not. The keys are
+// library names; "" stands for globals.
 var notProvided = map[string][]string{
 	"":       {"cmsgpack", "struct", "bit", "coroutine", "load", "loadstring", "collectgarbage", "gcinfo"},
 	"redis":  {"acl_check_cmd", "breakpoint", "debug", "set_repl"},
@@ -111,7 +111,7 @@ func (e *Engine) openLibraries() {
 	e.openFunctions()
 }
 
-// missing raises the error that results from accessing a global that does not exist.
+// missing raises the error for accessing a global that does not exist.
 func missing(L *lua.LState) int {
 	name := L.Get(2).String()
 	if slices.Contains(notProvided[""], name) {
@@ -121,7 +121,7 @@ func missing(L *lua.LState) int {
 	return 0
 }
 
-// choose creates a library from the named functions of gopher-lua and from functions of this package.
+// choose creates a library from the named gopher-lua functions and from functions in this package.
 func (e *Engine) choose(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
 	t := e.state.NewTable()
 	for _, name := range names {
@@ -134,7 +134,7 @@ func (e *Engine) choose(from lua.LValue, names []string, own map[string]lua.LGFu
 }
 
 // guarded wraps a function that would write to its first argument without regard to metatables. The wrapped function
-// refuses a sealed table.
+// rejects a sealed table.
 func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	inner := f.(*lua.LFunction).GFunction
 	return func(L *lua.LState) int {
@@ -145,8 +145,8 @@ func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	}
 }
 
-// ownBase returns replacements for the base functions of gopher-lua that would print pointers, change sealed tables, or
-// report errors differently from Redis.
+// ownBase returns replacements for gopher-lua's base functions that would print pointers, change sealed tables, or
+// report errors differently than Redis.
 func (e *Engine) ownBase() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"tostring": func(L *lua.LState) int {
@@ -185,7 +185,7 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 	}
 }
 
-// protectedCall implements pcall. As in Redis 7.0, the script gets only the message of an error that Redis has raised.
+// protectedCall implements pcall. As in Redis 7.0, the script gets only the message of an error raised by Redis.
 func protectedCall(L *lua.LState) int {
 	L.CheckAny(1)
 	top := L.GetTop()

@@ -2,8 +2,8 @@ package lua
 
 import "strings"
 
-// Tokens returns the tokens of a script, separated by spaces, so that equivalent variants of a script have the same
-// result. It knows only those lexical rules of Lua that lock scripts need. For any other text it returns "".
+// Tokens returns a script's tokens, separated by spaces, so that equivalent variants of a script have the same result.
+// It knows only those of Lua's lexical rules that lock scripts need. For any other text, it returns "".
 func Tokens(text string) string {
 	var b strings.Builder
 	calling := 0 // how many tokens of `redis . call (` have just been read
@@ -37,8 +37,8 @@ func Tokens(text string) string {
 	return b.String()
 }
 
-// readCall recognizes the token sequence `redis . call (`. matched is the number of its tokens that directly precede
-// the given token. If the token continues the sequence, readCall returns matched+1; otherwise it returns 0.
+// readCall recognizes the token sequence `redis . call (`. matched says how many of its tokens directly precede the
+// given token. If the token continues the sequence, readCall returns matched+1; otherwise it returns 0.
 func readCall(matched int, token string) int {
 	want := [...]string{"redis", ".", "call", "("}
 	if matched < len(want) && token == want[matched] {
@@ -47,7 +47,7 @@ func readCall(matched int, token string) int {
 	return 0
 }
 
-// tokenSize returns the length of the token at the start of s, or 0 if its kind is not known.
+// tokenSize returns the length of the token at the start of s, or 0 if it is not a known kind of token.
 func tokenSize(s string) int {
 	word := func(c byte) bool {
 		return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

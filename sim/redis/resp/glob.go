@@ -42,8 +42,8 @@ func Match(pattern, s string) bool {
 	return pattern == "" && s == ""
 }
 
-// matchSet reports whether c is in the set with which a pattern begins. rest is the part of the pattern that begins
-// with the set's ']'.
+// matchSet reports whether c is in the set at the start of a pattern. rest is the part of the pattern that begins with
+// the set's ']'.
 func matchSet(pattern string, c byte) (in bool, rest string) {
 	set := pattern[1:]
 	not := set != "" && set[0] == '^'

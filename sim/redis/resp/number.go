@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ParseInt parses a decimal integer as strictly as Redis does: no plus sign, no leading zeros, no spaces.
+// ParseInt parses a decimal integer as strictly as Redis: no plus sign, no leading zeros, no spaces.
 func ParseInt(s string) (int64, bool) {
 	digits := s
 	if len(s) > 1 && s[0] == '-' {
@@ -22,8 +22,8 @@ func ParseInt(s string) (int64, bool) {
 	return v, err == nil
 }
 
-// ParseDouble parses a score as Redis does. It accepts whatever C's strtod accepts, except leading white space, NaN,
-// and numbers that are too large or too small for a double.
+// ParseDouble parses a score like Redis. It accepts whatever C's strtod accepts, except leading white space, NaN, and
+// numbers that are too large or too small for a double.
 func ParseDouble(s string) (float64, bool) {
 	if s == "" || strings.IndexByte(" \t\r\n\v\f", s[0]) >= 0 {
 		return 0, false
@@ -32,7 +32,7 @@ func ParseDouble(s string) (float64, bool) {
 	return f, ok && !ranged
 }
 
-// Strtod parses all of s as C's strtod does: a decimal, hexadecimal or infinite number, which may be preceded by white
+// Strtod parses all of s like C's strtod: a decimal, hexadecimal or infinite number, which may be preceded by white
 // space. NaN is not accepted. ranged reports whether the number is too large or too small for a double.
 func Strtod(s string) (f float64, ranged, ok bool) {
 	s = strings.TrimLeft(s, " \t\r\n\v\f")

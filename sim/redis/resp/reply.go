@@ -1,5 +1,4 @@
-// Package resp implements the wire format of Redis: replies in RESP2 and RESP3, and Redis's syntax for numbers and
-// patterns.
+// Package resp implements Redis's wire format: replies in RESP2 and RESP3, and Redis's syntax for numbers and patterns.
 package resp
 
 import (
@@ -11,7 +10,7 @@ import (
 // Port is Redis's default port. Every simulated Redis server listens on it.
 const Port = "6379"
 
-// Errors that several commands reply with.
+// Errors that several commands return.
 const (
 	ErrSyntax    = "ERR syntax error"
 	ErrNotInt    = "ERR value is not an integer or out of range"
@@ -21,13 +20,13 @@ const (
 	ErrNoKey     = "ERR no such key"
 )
 
-// Writer appends replies to a buffer, which can be reused.
+// Writer appends replies to a reusable buffer.
 type Writer struct {
 	Out   []byte
 	RESP3 bool // replies may use RESP3, because the client has sent HELLO 3
 }
 
-// ReplyOK appends the status OK.
+// ReplyOK appends the OK status.
 func (w *Writer) ReplyOK() { w.Out = append(w.Out, "+OK\r\n"...) }
 
 // ReplyNull appends null.
@@ -42,10 +41,10 @@ func (w *Writer) ReplyInt(v int64) { w.Out = sim.AppendInt(w.Out, v) }
 // ReplyBulk appends a bulk string.
 func (w *Writer) ReplyBulk(s string) { w.Out = sim.AppendBulk(w.Out, s) }
 
-// ReplyLen appends the header of an array with the given number of elements.
+// ReplyLen appends an array header with the given number of elements.
 func (w *Writer) ReplyLen(count int) { w.Out = sim.AppendArray(w.Out, count) }
 
-// ReplyMap appends the header of a map with the given number of pairs.
+// ReplyMap appends a map header with the given number of pairs.
 func (w *Writer) ReplyMap(pairs int) {
 	if w.RESP3 {
 		w.head('%', pairs)
@@ -54,10 +53,10 @@ func (w *Writer) ReplyMap(pairs int) {
 	}
 }
 
-// ReplySet appends the header of a set with the given number of elements.
+// ReplySet appends a set header with the given number of elements.
 func (w *Writer) ReplySet(count int) { w.head(either[byte](w.RESP3, '~', '*'), count) }
 
-// ReplyPush appends the header of a push with the given number of elements. A push is not a reply to a request.
+// ReplyPush appends a push header with the given number of elements. A push is not a reply to a request.
 func (w *Writer) ReplyPush(parts int) { w.head(either[byte](w.RESP3, '>', '*'), parts) }
 
 func (w *Writer) head(sort byte, count int) {
@@ -74,7 +73,7 @@ func (w *Writer) ReplyDouble(text string) {
 	}
 }
 
-// ReplyText appends a text that is meant for human readers. In RESP2 it is a bulk string.
+// ReplyText appends a string for human readers. In RESP2 it is a bulk string.
 func (w *Writer) ReplyText(text string) {
 	if w.RESP3 {
 		w.head('=', len("txt:")+len(text))

@@ -76,7 +76,8 @@ func Parse(b []byte) (v Value, rest []byte) {
 	return v, rest
 }
 
-// Elements returns the number of values that follow the header of an aggregate. n is the number in the header.
+// Elements returns the number of values that follow the header of an aggregate of the given kind, where n is the number
+// in the header.
 func Elements(kind byte, n int) int {
 	switch kind {
 	case '%':
@@ -123,7 +124,7 @@ func (v Value) isAggregate() bool {
 // IsError reports whether the value is an error.
 func (v Value) IsError() bool { return v.Kind == '-' || v.Kind == '!' }
 
-// Texts returns the texts of the value's elements, which must not be aggregates.
+// Texts returns each element's text. The elements must not be aggregates.
 func (v Value) Texts() (list []string) {
 	for _, item := range v.List {
 		list = append(list, item.Text)
@@ -131,13 +132,13 @@ func (v Value) Texts() (list []string) {
 	return list
 }
 
-// Number returns the value as an integer. The value may be encoded as an integer or as text.
+// Number returns the value as an integer, whether it is encoded as an integer or as a string.
 func (v Value) Number() int64 {
 	n, _ := strconv.ParseInt(v.Text, 10, 64)
 	return n
 }
 
-// Bulks returns the elements of an array that consists of bulk strings.
+// Bulks returns the elements of an array of bulk strings.
 func Bulks(reply string) []string {
 	_, rest, _ := strings.Cut(reply, "\r\n")
 	var list []string

@@ -2,7 +2,7 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// look describes a key or a member that the current script has read, or that the current transaction watches.
+// look describes a key or member that the current script has read, or that the current transaction is watching.
 type look struct {
 	name, member string          // names of the key and the member; an empty member means the whole key
 	of           history.Attempt // owner of the key or member at that time
@@ -11,14 +11,14 @@ type look struct {
 }
 
 // Command begins a command. check is what the command checks before it changes its key, or CheckNotRecorded if that
-// must not be recorded.
+// should not be recorded.
 func (d *Data) Command(check history.Check) { d.check = check }
 
-// Depends adds a check that the current command makes before its change because of its arguments.
+// Depends adds a check that the current command's arguments tell it to make before its change.
 func (d *Data) Depends(check history.Check) { d.check = max(d.check, check) }
 
-// Look records that the current script or transaction has read or watches a key or member. Later commands of the script
-// or transaction may depend on the key or member.
+// Look records that the current script or transaction has read, or is watching, a key or member. Its later commands may
+// depend on that key or member.
 func (d *Data) Look(name, member string, check history.Check) {
 	l := look{name: name, member: member, check: check}
 	if k := d.keys[name]; k != nil {
@@ -35,8 +35,8 @@ func (d *Data) Looks() int { return len(d.looks) }
 // Forget keeps only the first n recorded looks.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked returns what a request has checked before it changes a key or a member. attempt is the request's attempt, and
-// owner is the owner of the key or member. A look at another member of the same owner counts too.
+// checked returns what a request checked before it changes a key or member. attempt is the request's attempt, and owner
+// is the key's or member's owner. Looks at the owner's other members count too.
 func (d *Data) checked(attempt history.Attempt, name, member string, owner history.Attempt) history.Check {
 	c := d.check
 	if c == history.CheckNotRecorded || attempt == "" {
@@ -57,7 +57,7 @@ func (d *Data) checked(attempt history.Attempt, name, member string, owner histo
 	return c
 }
 
-// lapse stores the owner of a string key that has expired.
+// lapse stores an expired string key's owner.
 func (d *Data) lapse(name string, k *Entry) {
 	if k.of == "" || k.members != nil {
 		return

@@ -1,11 +1,11 @@
-// Package store holds the data of a simulated Redis server: which keys exist, who owns them, when they expire, and what
-// is recorded about them. It also contains the append-only file, which is a list of effects, and determines when each
+// Package store holds a simulated Redis server's data: which keys exist, who owns them, when they expire, and what is
+// recorded about them. It also contains the append-only file, which is a list of effects, and determines when each
 // effect is on disk.
 //
 // Strings, deadlines, owners, and expired keys that still exist are stored in this package. All other values are stored
-// in miniredis. While miniredis executes a command, it temporarily gets a copy of the strings that the command needs.
-// Every change is made by a method that writes its record, logs its effect for the append-only file and the replicas,
-// and notifies the node.
+// in miniredis. While miniredis is executing a command, it temporarily gets a copy of the strings that the command
+// needs. Every change is made by a method that writes its record, logs its effect for the append-only file and the
+// replicas, and notifies the node.
 package store
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Entry contains everything about an existing key, except for the data that is in miniredis.
+// Entry contains everything about an existing key except the data stored in miniredis.
 type Entry struct {
 	of history.Attempt // the attempt that set the key
 	// members maps the key's fields, members or elements to their owners. It is nil for a string.
@@ -36,12 +36,12 @@ type Entry struct {
 	lent    bool             // miniredis has a copy of the string, with the same value
 }
 
-// Data is the data of a node. Strings, deadlines and owners are stored in a map (the field keys), and all other values
-// in miniredis.
+// Data is a node's data. Strings, deadlines and owners are stored in a map (the keys field), and all other values in
+// miniredis.
 //
 // Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, with two exceptions:
-// a string of which miniredis has no copy at the moment (see the field lent), and a hash whose fields are all hidden.
-// miniredis itself stores no deadlines.
+// a string that miniredis does not have a copy of at the moment (see the lent field), and a hash with only hidden
+// fields. miniredis itself does not store deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key
@@ -52,8 +52,8 @@ type Data struct {
 	node     Server
 	Onlooker Onlooker // receives records; set when the process starts
 
-	// The fields below are the state of the current turn of the event loop. Wall and Now stay the same during a turn,
-	// because Redis freezes its clock while a command, script or transaction runs.
+	// The fields below are the state of the current event loop turn. Wall and Now stay the same during a turn, because
+	// Redis freezes its clock while a command, script or transaction is running.
 	Wall int64 // time of the wall clock in ns
 	Now  int64 // time of the wall clock in ms
 
@@ -81,22 +81,22 @@ type Data struct {
 
 // Server is the node that owns the data.
 type Server interface {
-	// Replica reports whether the node is a replica. A replica's master decides which keys expire, and records the
-	// changes to keys.
+	// Replica reports whether the node is a replica. A replica's master decides which keys expire, and records key
+	// changes.
 	Replica() bool
-	// Log logs an effect of the current turn of the event loop, for the append-only file and for the replicas.
-	// LogCommand logs a command in the same way.
+	// Log logs an effect of the current event loop turn, for the append-only file and for the replicas. LogCommand does
+	// the same for a command.
 	Log(e Effect)
 	LogCommand(args []string)
-	// Changed is called after each change of a key. expired is true if an expired key was deleted.
+	// Changed is called after each change to a key. expired is true if an expired key was deleted.
 	Changed(name string, expired bool)
 	// Flushed is called before all keys are removed.
 	Flushed()
-	// Watches reports whether the client of the current request watches a key but is not in a transaction.
+	// Watches reports whether the current request's client is watching a key but is not in a transaction.
 	Watches(name string) bool
 	// ListMade is called when a list has been created.
 	ListMade(name string)
-	// Publish sends a message about a key to this node's subscribers of a channel.
+	// Publish sends a message about a key to this node's subscribers to a channel.
 	Publish(channel, message string)
 	// Do executes a command that is part of an effect. args are the command's name and arguments.
 	Do(args []string)
@@ -110,11 +110,11 @@ type Onlooker interface {
 	Due(d time.Duration) history.Time
 }
 
-// maxMade is the number of key creations after which miniredis is replaced with a new one, because miniredis keeps a
-// version number for each removed key forever.
+// maxMade is the number of key creations after which miniredis is replaced with a new one, because it keeps a version
+// number for each removed key forever.
 const maxMade = 1 << 16
 
-// appender is a writer that appends to a slice of bytes.
+// appender is a writer that appends to a byte slice.
 type appender struct{ b *[]byte }
 
 func (a appender) Write(p []byte) (int, error) {
@@ -122,7 +122,7 @@ func (a appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// New returns the data of a node. It is slow, because miniredis registers all its commands.
+// New returns a node's data. It is slow, because miniredis registers all its commands.
 func New(node Server) *Data {
 	d := &Data{node: node, keys: map[string]*Entry{}}
 	d.renew()
@@ -162,7 +162,7 @@ func (d *Data) Pass(args []string) {
 	_ = d.w.Flush() // cannot fail with an appender
 }
 
-// Begin begins a turn of the event loop. wall is the time of the wall clock in ns.
+// Begin begins an event loop turn. wall is the wall clock time in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
 // Quietly calls f and suppresses its records and effects, because they were written before.
@@ -176,13 +176,13 @@ func (d *Data) Quietly(f func()) {
 // Size returns the number of keys, including hidden keys, as Redis counts them.
 func (d *Data) Size() int { return len(d.keys) + len(d.hidden) }
 
-// Peek returns the entry of a key, or nil if the key does not exist or is hidden. Unlike Find, it deletes nothing.
+// Peek returns a key's entry, or nil if the key does not exist or is hidden. Unlike Find, it does not delete anything.
 func (d *Data) Peek(name string) *Entry { return d.keys[name] }
 
 // Exists reports whether a key exists, even if it is hidden.
 func (d *Data) Exists(name string) bool { return d.keys[name] != nil || d.IsHidden(name) }
 
-// LogCommand logs a command as it was executed, for the append-only file and for the replicas.
+// LogCommand logs a command as executed, for the append-only file and for the replicas.
 func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
 
 // Reset returns d to its initial state, for the next run.
@@ -211,7 +211,7 @@ func (d *Data) Clear() {
 	clear(d.keys)
 }
 
-// Type returns the type of an existing key, as the command TYPE names it.
+// Type returns an existing key's type, as named by the TYPE command.
 func (d *Data) Type(name string) string {
 	if k := d.keys[name]; k != nil && k.Text {
 		return "string"
@@ -221,7 +221,7 @@ func (d *Data) Type(name string) string {
 	return d.DB.Type(name)
 }
 
-// Vacate removes the value of a key, because a command is about to replace it. Settle must be called after the command.
+// Vacate removes a key's value, because a command is about to replace it. Settle must be called after the command.
 func (d *Data) Vacate(name string) {
 	if k := d.keys[name]; k != nil {
 		d.drop(name, k)
@@ -229,7 +229,7 @@ func (d *Data) Vacate(name string) {
 	}
 }
 
-// put sets the value of a string.
+// put sets a string's value.
 func (d *Data) put(name string, k *Entry, value string) {
 	k.Value = value
 	if k.lent {
@@ -237,7 +237,7 @@ func (d *Data) put(name string, k *Entry, value string) {
 	}
 }
 
-// drop removes the value of a key from miniredis, if miniredis stores it.
+// drop removes a key's value from miniredis, if it is stored there.
 func (d *Data) drop(name string, k *Entry) {
 	if !k.Text || k.lent {
 		d.DB.Del(name)
@@ -262,7 +262,7 @@ func (d *Data) add(name string, of history.Attempt, text bool) *Entry {
 	return k
 }
 
-// forget removes the entry of a key that was removed from miniredis.
+// forget removes a key's entry after the key was removed from miniredis.
 func (d *Data) forget(name string, k *Entry) {
 	delete(d.keys, name)
 	delete(d.worn, name)
@@ -270,7 +270,7 @@ func (d *Data) forget(name string, k *Entry) {
 	d.free = append(d.free, k)
 }
 
-// expireAt sets the deadline of a key.
+// expireAt sets a key's deadline.
 func (d *Data) expireAt(name string, k *Entry, when int64) {
 	if k.When == when {
 		return
@@ -293,5 +293,5 @@ func (d *Data) push(e deadline) {
 	d.deadlines.push(e)
 }
 
-// stands reports whether an entry of the heap is still valid for its key or field.
+// stands reports whether a heap entry is still valid for its key or field.
 func stands(e deadline) bool { return e.ofKey() || e.key.timers[e.field].seq == e.seq }

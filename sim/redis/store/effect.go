@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Op is the kind of an effect. Kinds that locks often use are stored without an argument list, which saves memory.
+// Op is a kind of effect. Kinds that locks often use are stored without an argument list, which saves memory.
 type Op uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 )
 
 // Effect is a single change to the data, in the form in which it is stored in the append-only file. It uses absolute
-// times and has a fixed outcome, so replaying all effects of a node in order gives the node's data. It also names the
-// attempt that made the change.
+// times and has a fixed outcome, so replaying all of a node's effects in order produces the node's data. It also names
+// the attempt that made the change.
 type Effect struct {
 	Op      Op
 	Key     string
@@ -33,7 +33,7 @@ type Effect struct {
 	At      int64 // when the change was made, in ns on the node's monotonic clock
 }
 
-// Apply applies an effect on a replica, or on a node that loads its append-only file. It neither uses a clock nor
+// Apply applies an effect on a replica, or on a node that is loading its append-only file. It neither uses a clock nor
 // writes records.
 func (d *Data) Apply(e *Effect) {
 	d.Attempt = e.Attempt
@@ -65,7 +65,7 @@ func (d *Data) Apply(e *Effect) {
 	}
 }
 
-// Remake returns list, extended by the effects that create the key again.
+// Remake appends the effects that recreate the key to list.
 func (k *Key) Remake(list []Effect) []Effect {
 	if k.Type == "string" {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
@@ -94,8 +94,7 @@ func (k *Key) Remake(list []Effect) []Effect {
 	return list
 }
 
-// pushAll returns list, extended by the effects that create a list key again: one effect per element, with the
-// element's owner.
+// pushAll appends the effects that recreate a list key to list: one effect per element, with the element's owner.
 func (k *Key) pushAll(list []Effect) []Effect {
 	owners := map[string]history.Attempt{}
 	for _, m := range k.Members {
@@ -108,7 +107,7 @@ func (k *Key) pushAll(list []Effect) []Effect {
 	return list
 }
 
-// add returns a command that creates a member again.
+// add returns a command that recreates a member.
 func (k *Key) add(m Member) []string {
 	switch k.Type {
 	case "hash":

@@ -15,7 +15,7 @@ const Never int64 = math.MaxInt64
 // stored and returned as given, but no timer is set for them.
 const LastTimed = math.MaxInt64/1_000_000 - 1
 
-// EndOf returns the first wall-clock time, in ns, at which a key with the given deadline (in ms) is expired. The key
+// EndOf returns the first wall-clock time, in ns, at which a key with the given deadline (in ms) has expired. The key
 // exists until the millisecond of its deadline has passed.
 func EndOf(when int64) int64 { return (when + 1) * 1_000_000 }
 
@@ -28,16 +28,16 @@ func millis(wall int64) int64 {
 	return ms
 }
 
-// deadline is an entry in the heap of deadlines. It is valid as long as its key or field has the same seq as the entry.
+// deadline is an entry in the deadline heap. It is valid as long as its key or field has the same seq as the entry.
 type deadline struct {
 	when  int64
 	seq   uint64 // orders equal deadlines: the one set first expires first
 	name  string
-	field string // empty if it is the deadline of a key
+	field string // empty if it is a key's deadline
 	key   *Entry
 }
 
-// ofKey reports whether a valid entry is the deadline of a key, rather than of a field.
+// ofKey reports whether a valid entry is a key's deadline, rather than a field's.
 func (d deadline) ofKey() bool { return d.key.seq == d.seq }
 
 func (d deadline) before(e deadline) bool {
@@ -95,8 +95,7 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// NextDeadline returns the earliest deadline, in ms, of the keys that are not hidden. It returns Never if there is
-// none.
+// NextDeadline returns the earliest deadline, in ms, of any key that is not hidden. It returns Never if there is none.
 func (d *Data) NextDeadline() int64 {
 	for len(d.deadlines) > 0 && !stands(d.deadlines[0]) {
 		d.deadlines.pop()
@@ -115,8 +114,8 @@ func (d *Data) Until(when int64) history.Time {
 	return d.Onlooker.Due(timeUntil(EndOf(when), d.Wall))
 }
 
-// DueAt returns the keys whose deadlines have passed at the given wall-clock time (in ns), in the order of their
-// deadlines. It changes nothing.
+// DueAt returns the keys whose deadlines have passed at the given wall-clock time (in ns), in deadline order. It does
+// not change anything.
 func (d *Data) DueAt(wall int64) (names []string) {
 	var due deadlines
 	for _, e := range d.deadlines {

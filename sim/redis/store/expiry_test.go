@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestDeadlineHeapEqualsSearchingAList compares the heap of deadlines with a list that is searched from beginning to
-// end each time.
+// TestDeadlineHeapEqualsSearchingAList compares the deadline heap with a list that is searched from beginning to end
+// each time.
 func TestDeadlineHeapEqualsSearchingAList(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var heap deadlines

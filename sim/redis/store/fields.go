@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// A field of a hash may have a deadline of its own (HPEXPIRE, HSETEX). After the deadline, the field is hidden, like an
-// expired key: commands do not see it. It still exists until a command accesses it or the background cycle deletes it.
-// Until then, HLEN counts the field, and a hash whose fields are all hidden still exists. A replica waits for its
-// master's HDEL. Any other write to a field removes its deadline.
+// A hash field may have its own deadline (HPEXPIRE, HSETEX). After the deadline, the field is hidden, like an expired
+// key: commands do not see it. It still exists until a command accesses it or the background cycle deletes it. Until
+// then, HLEN counts the field, and a hash with only hidden fields still exists. A replica waits for its master's HDEL.
+// Any other write to a field removes its deadline.
 
-// timer is the deadline of a field.
+// timer is a field's deadline.
 type timer struct {
 	when int64  // in ms on the wall clock
 	seq  uint64 // number of the field's entry in the heap of deadlines
@@ -25,11 +25,11 @@ type HiddenField struct {
 	ended bool // the field's expiry has been recorded
 }
 
-// Timed reports whether any field of a hash has a deadline or is hidden.
+// Timed reports whether any of a hash's fields has a deadline or is hidden.
 func (k *Entry) Timed() bool { return len(k.timers)+len(k.past) > 0 }
 
-// FieldDeadline returns the deadline of a field, even if the field is hidden. It returns Never if the field has no
-// deadline.
+// FieldDeadline returns a field's deadline, even if the field is hidden. It returns Never if the field does not have
+// one.
 func (k *Entry) FieldDeadline(field string) int64 {
 	if t, is := k.timers[field]; is {
 		return t.when
@@ -56,8 +56,7 @@ func (k *Entry) pastAt(field string) int {
 	return slices.IndexFunc(k.past, func(f HiddenField) bool { return f.Name == field })
 }
 
-// endOf returns the time at which a member expires: its own deadline or when, the deadline of its key, whichever is
-// earlier.
+// endOf returns when a member expires: at its own deadline or at when, the key's deadline, whichever is earlier.
 func (k *Entry) endOf(member string, when int64) int64 {
 	if t, is := k.timers[member]; is {
 		return min(when, t.when)
@@ -65,13 +64,13 @@ func (k *Entry) endOf(member string, when int64) int64 {
 	return when
 }
 
-// untimed drops all hidden fields and the deadlines of all fields, because another value replaces the hash.
+// untimed drops all hidden fields and all field deadlines, because another value is replacing the hash.
 func (d *Data) untimed(name string, k *Entry) {
 	k.timers = nil
 	d.setPast(name, k, nil)
 }
 
-// setPast sets the hidden fields of a hash.
+// setPast sets a hash's hidden fields.
 func (d *Data) setPast(name string, k *Entry, list []HiddenField) {
 	k.past = list
 	switch {
@@ -84,7 +83,7 @@ func (d *Data) setPast(name string, k *Entry, list []HiddenField) {
 	}
 }
 
-// setTimer sets the deadline of a field that exists.
+// setTimer sets an existing field's deadline.
 func (d *Data) setTimer(name string, k *Entry, field string, when int64) {
 	delete(k.timers, field)
 	if when == Never {
@@ -100,7 +99,7 @@ func (d *Data) setTimer(name string, k *Entry, field string, when int64) {
 	}
 }
 
-// MoveFieldDeadline sets or removes the deadline of a field. If the field is hidden, it becomes visible again.
+// MoveFieldDeadline sets or removes a field's deadline. If the field is hidden, it becomes visible again.
 func (d *Data) MoveFieldDeadline(name string, k *Entry, field string, when int64) {
 	if i := k.pastAt(field); i >= 0 {
 		f := k.past[i]
@@ -133,13 +132,13 @@ func (d *Data) ReplaceField(name string, k *Entry, field string) (hidden bool) {
 	return i >= 0
 }
 
-// SetPastValue sets the value of a hidden field, which stays hidden.
+// SetPastValue sets a hidden field's value. The field stays hidden.
 func (d *Data) SetPastValue(k *Entry, field, value string) {
 	f := &k.past[k.pastAt(field)]
 	f.Value, f.Owner = value, d.Attempt
 }
 
-// FindField looks up a field of a hash. If the field is hidden (it has expired but still exists) and the node is a
+// FindField looks up a field in a hash. If the field is hidden (it has expired but still exists) and the node is a
 // master, FindField deletes the field and returns true. The caller must then publish "hexpired" and call EndFields.
 func (d *Data) FindField(name string, k *Entry, field string) (expired bool) {
 	if k == nil || d.isSilent() {
@@ -158,8 +157,8 @@ func (d *Data) reapField(name string, k *Entry, i int) {
 	d.setPast(name, k, slices.Delete(slices.Clone(k.past), i, i+1))
 }
 
-// wornKeys returns the sorted names of the keys that have hidden fields. If there are no such keys, it allocates no
-// memory.
+// wornKeys returns the sorted names of the keys that have hidden fields. If there are no such keys, it does not
+// allocate memory.
 func (d *Data) wornKeys() []string {
 	if len(d.worn) == 0 {
 		return nil
@@ -182,7 +181,7 @@ func (d *Data) reapFields() {
 }
 
 // DropField deletes a field because the current request gives it a deadline that has passed. The field may be hidden.
-// If overdue is true, the request has specified an absolute time, and the field is recorded as expired. Otherwise it is
+// If overdue is true, the request specified an absolute time, and the field is recorded as expired. Otherwise it is
 // recorded as deleted by the request.
 func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
 	if i := k.pastAt(field); i >= 0 {
@@ -208,7 +207,7 @@ func (d *Data) DropField(name string, k *Entry, field string, when int64, overdu
 	}
 }
 
-// logDeletion logs the deletion of a field. attempt is the attempt that deleted the field, or empty if no attempt did.
+// logDeletion logs a field's deletion. attempt is the attempt that deleted the field, or empty if no attempt did.
 func (d *Data) logDeletion(name, field string, attempt history.Attempt) {
 	asking := d.Attempt
 	d.Attempt = attempt
@@ -216,7 +215,7 @@ func (d *Data) logDeletion(name, field string, attempt history.Attempt) {
 	d.Attempt = asking
 }
 
-// EndFields is called at the end of a command that has deleted fields. If the hash is empty, EndFields deletes the hash
+// EndFields is called at the end of a command that has deleted fields. If the hash is now empty, EndFields deletes it
 // and returns true.
 func (d *Data) EndFields(name string, k *Entry) (empty bool) {
 	d.node.Changed(name, false)
@@ -237,7 +236,7 @@ func (d *Data) takeField(name string, k *Entry, field string) {
 	delete(k.timers, field)
 }
 
-// hideField hides a field whose deadline has passed.
+// hideField hides a field after its deadline has passed.
 func (d *Data) hideField(name string, k *Entry, field string) {
 	f := HiddenField{Member{field, d.DB.HGet(name, field), k.members[field], k.timers[field].when}, !d.isSilent()}
 	d.Record(history.Event{F: history.KeyGone, Lock: history.Lock(name), Member: field, Of: f.Owner,
@@ -246,7 +245,7 @@ func (d *Data) hideField(name string, k *Entry, field string) {
 	d.setPast(name, k, append(slices.Clone(k.past), f))
 }
 
-// showField makes a field visible. The caller has already removed it from the hidden fields.
+// showField makes a field visible. The caller must already have removed it from the hidden fields.
 func (d *Data) showField(name string, k *Entry, f HiddenField) {
 	d.DB.HSet(name, f.Name, f.Value)
 	k.members[f.Name] = f.Owner
@@ -284,7 +283,7 @@ func (d *Data) unveilFields() {
 	}
 }
 
-// hideAgain hides fields of a key that has become visible again. These are the fields that were hidden when the key
+// hideAgain hides fields in a key that has become visible again. These are the fields that were hidden when the key
 // became hidden.
 func (d *Data) hideAgain(name string, list []HiddenField) {
 	k := d.keys[name]
@@ -294,7 +293,7 @@ func (d *Data) hideAgain(name string, list []HiddenField) {
 	}
 }
 
-// copyTimers copies the hidden fields and the deadlines of fields to another key.
+// copyTimers copies the hidden fields and the field deadlines to another key.
 func (d *Data) copyTimers(to string, t, k *Entry) {
 	for _, field := range slices.Sorted(maps.Keys(k.timers)) {
 		d.setTimer(to, t, field, k.timers[field].when)
@@ -302,8 +301,8 @@ func (d *Data) copyTimers(to string, t, k *Entry) {
 	d.setPast(to, t, slices.Clone(k.past))
 }
 
-// lendHollow gives miniredis a field for each hash whose fields are all hidden, so that the hash also exists in
-// miniredis. It returns a function that removes these fields.
+// lendHollow gives miniredis a field for each hash with only hidden fields, so that the hash also exists in miniredis.
+// It returns a function that removes these fields.
 func (d *Data) lendHollow() (restore func()) {
 	var names []string
 	for name := range d.worn {

@@ -62,7 +62,7 @@ func (a *File) Forget() {
 // All returns all effects, including those that are not on disk yet.
 func (a *File) All() []Effect { return a.effects }
 
-// Add appends an effect that was made at the time now. The effect is written to the file by the next Commit.
+// Add appends an effect that was made at time now. The next Commit writes the effect to the file.
 func (a *File) Add(e Effect, now int64) {
 	e.At = now
 	a.effects = append(a.effects, e)
@@ -76,7 +76,7 @@ func (a *File) Keep(name string, args []string) []string {
 }
 
 // Replace replaces all effects in the file with those in the list. The new effects are treated as if they had been
-// added at the time now and were already on disk.
+// added at time now and were already on disk.
 func (a *File) Replace(list []Effect, now int64) {
 	a.Forget()
 	for i := range list {
@@ -110,7 +110,7 @@ func (a *File) write(now int64) {
 	a.written, a.waiting = a.appended, false
 }
 
-// advance brings the state of the file up to the time now.
+// advance brings the file's state up to time now.
 func (a *File) advance(now int64) {
 	switch a.policy {
 	case Everysec:
@@ -137,7 +137,7 @@ func (a *File) stepEverysec(now int64) bool {
 	}
 	forced := max(a.since, a.toMonotonic(a.waitStart, postponeLimit))
 	if a.waiting && forced < a.runEnd && forced <= now {
-		// Redis writes now although the fsync is still running. It counts this write as the fsync of the current
+		// Redis writes now even though the fsync is still running. It counts this write as the fsync of the current
 		// second.
 		a.write(forced)
 		a.lastFsync = max(a.lastFsync, a.wallUnits(forced))
@@ -177,7 +177,7 @@ func (a *File) toMonotonic(units int64, d time.Duration) int64 {
 	return units*a.unit + int64(d) - a.offset
 }
 
-// SyncAlways starts the fsync that the policy Always requires. mustWait reports whether replies must wait for an fsync.
+// SyncAlways starts the fsync that the Always policy requires. mustWait reports whether replies must wait for an fsync.
 // started reports whether a new fsync has begun. If so, the caller must call Finish when the fsync ends.
 func (a *File) SyncAlways(now int64) (mustWait, started bool) {
 	switch {
@@ -197,19 +197,19 @@ func (a *File) SyncAlways(now int64) (mustWait, started bool) {
 // IsRunning reports whether an fsync is under way.
 func (a *File) IsRunning() bool { return a.running }
 
-// Takes returns the duration of an fsync that begins now.
+// Takes returns how long an fsync takes if it begins now.
 func (a *File) Takes() time.Duration { return time.Duration(a.fsyncTime) }
 
 // Len returns the number of effects in the file.
 func (a *File) Len() int { return len(a.effects) }
 
-// Synced returns the number of effects that are on disk at the time now.
+// Synced returns the number of effects that are on disk at time now.
 func (a *File) Synced(now int64) int {
 	a.advance(now)
 	return a.synced
 }
 
-// SyncedAt returns the time at which the given number of effects will be on disk with the policy Everysec, if nothing
+// SyncedAt returns the time at which the given number of effects will be on disk under the Everysec policy, if nothing
 // changes until then. It works on a copy, so the file itself does not change.
 func (a File) SyncedAt(count int) int64 {
 	for a.synced < count && a.stepEverysec(math.MaxInt64) {
@@ -255,7 +255,7 @@ func (a File) Settled(now int64) []time.Duration {
 	return at
 }
 
-// Crash simulates a power loss at the time now: it removes all effects that are not on disk yet.
+// Crash simulates a power loss at time now: it removes all effects that are not on disk yet.
 func (a *File) Crash(now int64) {
 	a.advance(now)
 	clear(a.effects[a.synced:])

@@ -53,8 +53,8 @@ func (s *slowFile) flush() {
 	}
 }
 
-// TestEverysecIsComputedAsRedisDoesItStepByStep compares, at every millisecond of random runs, what is on disk
-// according to File and according to slowFile.
+// TestEverysecIsComputedAsRedisDoesItStepByStep compares File with slowFile: at every millisecond in random runs, both
+// must agree on what is on disk.
 func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for seed := range uint64(300) {
@@ -95,7 +95,7 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 	}
 }
 
-// TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the times that Settled returns with what a power
+// TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the times returned by Settled with what a power
 // loss at each millisecond would destroy.
 func TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond(t *testing.T) {
 	const ms = int64(time.Millisecond)

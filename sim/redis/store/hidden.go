@@ -7,21 +7,20 @@ import (
 )
 
 // An expired key is hidden: commands do not see it, but it exists until it is deleted. A master deletes a hidden key
-// when a command accesses the key, or in its background cycle. If the master's clock is set back while the key is
+// either when a command accesses it or in its background cycle. If the master's clock is set back while the key is
 // hidden, the key can become visible again. A replica does not delete a hidden key, but waits for its master's DEL.
 // Effects from the master apply to hidden keys too.
 //
 // A master records what its clients can see. When a key becomes hidden, the master records it as gone. When the key
 // becomes visible again, the master records it as set again.
 
-// hiddenKey is a key that still exists but is not visible. Its value is stored here and not in miniredis.
+// hiddenKey is a key that still exists but is not visible. Its value is stored here rather than in miniredis.
 type hiddenKey struct {
 	Key
 	born uint64 // see Entry
 }
 
-// ExpireDue hides each key and field whose deadline has passed at the time d.Now. It does so in the order of the
-// deadlines.
+// ExpireDue hides each key and field whose deadline has passed at time d.Now, in deadline order.
 func (d *Data) ExpireDue() {
 	for len(d.deadlines) > 0 {
 		top := d.deadlines[0]
@@ -50,7 +49,7 @@ func (d *Data) hide(name string) {
 	d.hidden = append(d.hidden, h)
 }
 
-// Revive makes hidden keys and fields visible again if they are no longer expired because the clock was set back.
+// Revive makes hidden keys and fields visible again if they are no longer expired because the clock has been set back.
 func (d *Data) Revive() {
 	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
 	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
@@ -101,8 +100,8 @@ func (d *Data) NoteEnds() {
 	}
 }
 
-// Find returns the entry of a key, or nil if the key does not exist or is hidden. On a master, it deletes a hidden key.
-// It does so before the current command makes changes, so the deletion is logged first.
+// Find returns a key's entry, or nil if the key does not exist or is hidden. On a master, it deletes a hidden key. It
+// does so before the current command makes any changes, so the deletion is logged first.
 func (d *Data) Find(name string) *Entry {
 	if len(d.hidden) > 0 && !d.node.Replica() {
 		if i := d.hiddenAt(name); i >= 0 {
@@ -117,7 +116,7 @@ func (d *Data) hiddenAt(name string) int {
 	return slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
 }
 
-// reap deletes the hidden keys with the indexes [from, to).
+// reap deletes the hidden keys with indexes in [from, to).
 func (d *Data) reap(from, to int) {
 	gone := slices.Clone(d.hidden[from:to])
 	d.hidden = slices.Delete(d.hidden, from, to)
@@ -146,8 +145,7 @@ func (d *Data) RemoveHidden(name string) bool {
 	return true
 }
 
-// ReapAll deletes all hidden keys and fields (those that have expired but still exist), as Redis's background cycle
-// does.
+// ReapAll deletes all hidden keys and fields (those that have expired but still exist), like Redis's background cycle.
 func (d *Data) ReapAll() {
 	d.reapFields()
 	d.reap(0, len(d.hidden))

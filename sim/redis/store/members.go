@@ -16,13 +16,13 @@ import (
 // which is the attempt that last set it (but see [Entry.keeps]), and its own records. The key itself has no records.
 //
 // This has three consequences. First, a deadline belongs to the key, so when one holder moves it, it moves for all
-// holders. The records of the other holders name the client that moved it in only two cases: if the deadline became
-// earlier, or if that client holds nothing in the key. Second, when an owner deletes a field of a hash, everything else
-// that it has set in the hash, such as the mode of a read-write lock, loses its owner. This is recorded as if it had
-// been set again, without an owner. Third, members that are removed by their score are recorded as expired. Semaphores
-// remove holders in this way when their time has passed.
+// holders. The other holders' records name the client that moved it in only two cases: if the deadline became earlier,
+// or if that client holds nothing in the key. Second, when an owner deletes a hash field, everything else that it has
+// set in the hash, such as a read-write lock's mode, loses its owner. This is recorded as if it had been set again,
+// without an owner. Third, members that are removed by their score are recorded as expired. Semaphores remove holders
+// in this way when their time has passed.
 
-// Member is a field of a hash, an element of a list, or a member of a set or a sorted set.
+// Member is a hash field, a list element, or a member of a set or sorted set.
 type Member struct {
 	Name, Value string // the value of a field, or the score of a sorted set's member
 	Owner       history.Attempt
@@ -64,7 +64,7 @@ func (d *Data) members(name string, k *Entry) []Member {
 	return list
 }
 
-// Elements converts the elements of a list to Members without owners.
+// Elements converts list elements to Members without owners.
 func Elements(values []string) (list []Member) {
 	for _, name := range elements(values) {
 		list = append(list, Member{Name: name})
@@ -72,9 +72,9 @@ func Elements(values []string) (list []Member) {
 	return list
 }
 
-// elements returns names for the elements of a list. An element's name is its value; further elements with the same
-// value are named "value#2", "value#3" and so on. If one of several equal elements is removed, there is no way to tell
-// which one, so the last one is assumed.
+// elements returns names for a list's elements. An element's name is its value; other elements with the same value are
+// named "value#2", "value#3" and so on. If one of several equal elements is removed, there is no way to tell which one,
+// so the last one is assumed.
 func elements(values []string) (names []string) {
 	seen := map[string]int{}
 	for _, v := range values {
@@ -87,7 +87,7 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change describes those effects of a command on a key that cannot be found by comparing the data before and after the
+// Change describes the effects of a command on a key that cannot be found by comparing the data before and after the
 // command.
 type Change struct {
 	Replaced bool     // a new key has replaced the key
@@ -98,9 +98,8 @@ type Change struct {
 	When     int64    // deadline of each field in Set; 0: the deadlines do not change
 }
 
-// NotYetDue lists the members of a sorted set whose scores are times in the future. A score may be in seconds,
-// milliseconds, microseconds or nanoseconds since 1970. NotYetDue assumes the unit in which the score is closest to
-// now.
+// NotYetDue lists a sorted set's members that have future times as their scores. A score may be in seconds,
+// milliseconds, microseconds or nanoseconds since 1970. NotYetDue assumes the unit that puts the score closest to now.
 func (d *Data) NotYetDue(name string) (list []string) {
 	k := d.keys[name]
 	if k == nil || d.Type(name) != "zset" || d.Now <= 0 {
@@ -174,10 +173,10 @@ func (d *Data) disown(name string, k *Entry, m Member) {
 	d.recordMember(name, m, k, d.Attempt)
 }
 
-// keeps reports whether a field keeps its owner although a command has set it again to the same value. This is the case
-// if the owner also has another member that the command has not set. For example, each reader of a read-write lock sets
-// the field "mode" to "read". If the owner has no other member, it may have lost the lock to a client that uses the
-// same value.
+// keeps reports whether a field keeps its owner although a command has set it to the same value again. It does if the
+// owner also has another member that the command has not set. For example, each reader of a read-write lock sets the
+// "mode" field to "read". If the owner has no other member, it may have lost the lock to a client that uses the same
+// value.
 func (k *Entry) keeps(m Member, c Change) bool {
 	if m.Owner == "" || !slices.Contains(c.Same, m.Name) {
 		return false
@@ -191,7 +190,7 @@ func (k *Entry) keeps(m Member, c Change) bool {
 }
 
 // overwrite records that the owners have lost a key because a command has replaced it. If neither the old key nor the
-// new key has members, it records nothing, because the record of the new key is sufficient.
+// new key has members, overwrite does not record anything, because the new key's record is sufficient.
 func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
@@ -227,7 +226,7 @@ func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Att
 	}
 }
 
-// recordProlonged records that the deadline of a key was moved.
+// recordProlonged records that a key's deadline was moved.
 func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 	if d.isSilent() {
 		return
@@ -274,7 +273,7 @@ type Title struct {
 	Of           history.Attempt
 }
 
-// Title returns the key's name, the member and the owner of the holding.
+// Title returns the holding's key name, member and owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
 // Gone returns the event that records the end of the holding.
@@ -282,7 +281,7 @@ func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
 
-// holdings appends the holdings of a single key to the list.
+// holdings appends a single key's holdings to the list.
 func (k *Key) holdings(list []Holding) []Holding {
 	if !hasMembers(k.Type) {
 		return append(list, Holding{k.Name, "", k.Owner, k.Value, k.Type == "string", k.Deadline, k.ended})
@@ -298,8 +297,8 @@ func (k *Key) holdings(list []Holding) []Holding {
 	return list
 }
 
-// holding returns a member of the key as a Holding. The holding's deadline is that of the key or of the member,
-// whichever is earlier.
+// holding returns a member of the key as a Holding. The holding's deadline is the key's or the member's, whichever is
+// earlier.
 func (k *Key) holding(m Member, ended bool) Holding {
 	h := Holding{k.Name, m.Name, m.Owner, m.Value, true, k.Deadline, ended}
 	if m.When != 0 {
@@ -326,7 +325,7 @@ func (h *Holding) compare(o *Holding) int {
 }
 
 // Pair compares two lists that are sorted by key and member. It calls visit once for each key or member that occurs in
-// either list. If the key or member is missing from a list, the corresponding argument of visit is nil.
+// either list. If the key or member is missing from a list, visit's argument for that list is nil.
 func Pair(before, after []Holding, visit func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0
@@ -349,8 +348,8 @@ func Pair(before, after []Holding, visit func(before, after *Holding)) {
 	}
 }
 
-// OwnerOf returns the current owner of a key or a member. The second result is false if the key or member does not
-// exist or is hidden.
+// OwnerOf returns the current owner of a key or member. The second result is false if the key or member does not exist
+// or is hidden.
 func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	k := d.keys[h.Name]
 	switch {
@@ -363,7 +362,7 @@ func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	return of, there
 }
 
-// Members returns the members of a key, sorted by name. For a string or a hidden key, the list is empty.
+// Members returns a key's members, sorted by name. For a string or a hidden key, the list is empty.
 func (d *Data) Members(name string) []Member {
 	if k := d.keys[name]; k != nil {
 		return d.members(name, k)

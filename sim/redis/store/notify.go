@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// Events is a set that contains classes of keyspace notifications, and the kinds of channels to which they are sent
-// (notify.c of Redis). Each constant has a comment with its letter in notify-keyspace-events.
+// Events is a set of classes of keyspace notifications, and of the kinds of channels they are sent to (Redis's
+// notify.c). The comment on each constant gives its letter in notify-keyspace-events.
 type Events uint16
 
 const (
@@ -22,7 +22,7 @@ const (
 	Made                          // n
 )
 
-// letters lists the letters of the classes, in the order in which Redis prints them.
+// letters lists the letters for the classes, in the order in which Redis prints them.
 var letters = []struct {
 	letter byte
 	class  Events
@@ -54,7 +54,7 @@ next:
 	return e, ""
 }
 
-// String formats the classes as Redis does. If all classes that A stands for are enabled, it writes A in place of their
+// String formats the classes as Redis does. If all classes that A stands for are enabled, it writes A instead of their
 // letters, and also omits n.
 func (e Events) String() string {
 	var b strings.Builder

@@ -2,7 +2,7 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Settle updates the entry of a key after a change in miniredis.
+// Settle updates a key's entry after a change in miniredis.
 func (d *Data) Settle(name string, c Change) {
 	k := d.keys[name]
 	kind := d.DB.Type(name) // empty if the key does not exist

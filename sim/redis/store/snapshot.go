@@ -12,9 +12,9 @@ import (
 type Key struct {
 	Name string
 	Type string // the type as the command TYPE names it
-	// value of a string; for other types, the RESP reply of the command that reads the whole value
+	// a string's value; for other types, the RESP reply to the command that reads the whole value
 	Value string
-	// owner of a string: the attempt that last set it; for other types, each member has its own owner
+	// a string's owner: the attempt that last set it; for other types, each member has its own owner
 	Owner    history.Attempt
 	Deadline int64 // in ms on the wall clock; Never if the key does not expire
 	Members  []Member
@@ -46,8 +46,8 @@ func (d *Data) Snapshot() *Snapshot {
 	return s
 }
 
-// NewestFirst returns the names of the keys for which in returns true, including hidden keys. The key that was created
-// last comes first.
+// NewestFirst returns the names of the keys for which in returns true, including hidden keys, starting with the key
+// that was created last.
 func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
 	type birth struct {
 		name string
@@ -86,14 +86,14 @@ func (d *Data) look(name string) Key {
 	return l
 }
 
-// wholeValue returns the value of a key that is not a string, encoded in RESP.
+// wholeValue returns the RESP-encoded value of a key that is not a string.
 func (d *Data) wholeValue(name, kind string) string {
 	whole := slices.Clone(wholeOf[kind])
 	whole[1] = name
 	return d.Ask(whole...)
 }
 
-// Ask makes miniredis execute a command and returns the reply, which the client does not receive.
+// Ask has miniredis execute a command and returns the reply, which is not sent to the client.
 func (d *Data) Ask(args ...string) string {
 	from := len(d.Out)
 	d.Pass(args)

@@ -9,7 +9,7 @@ import (
 )
 
 // All changes to the data are made by the few functions below. This ensures that each change is recorded and logged,
-// and that transactions that watch the key are notified.
+// and that transactions that are watching the key are notified.
 
 // timeUntil returns the time from now until end (both in ns), or zero if end has passed.
 func timeUntil(end, now int64) time.Duration { return time.Duration(max(end-now, 0)) }
@@ -37,7 +37,7 @@ func (d *Data) SetString(name, value string, when int64) {
 	d.Notify(String, "set", name)
 }
 
-// Duplicate copies the value, the owners and the deadline of one key to another.
+// Duplicate copies one key's value, owners and deadline to another.
 func (d *Data) Duplicate(to, from string, k *Entry) {
 	t := d.Find(to)
 	was := history.Attempt("")
@@ -106,7 +106,7 @@ func (d *Data) Overdue(name string, when int64) {
 	d.Remove(name, history.Expired, "")
 }
 
-// Flush removes all data at the request of a client or an operator.
+// Flush removes all data at a client's or an operator's request.
 func (d *Data) Flush(why history.Why) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		d.recordGone(name, d.keys[name], why, d.Attempt)
@@ -128,7 +128,7 @@ func (d *Data) dropEntry(name string, k *Entry, why history.Why, by history.Atte
 	d.forget(name, k)
 }
 
-// MoveDeadline sets or removes the deadline of an existing key.
+// MoveDeadline sets or removes an existing key's deadline.
 func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	event := "expire"
 	if when == Never {
@@ -167,7 +167,7 @@ func (d *Data) recordSet(name, value string, k *Entry, previous history.Attempt)
 // replica's changes are recorded by its master.
 func (d *Data) isSilent() bool { return d.Loading || d.node.Replica() }
 
-// Record records an event of a key, unless isSilent reports that the node must not write records.
+// Record records an event concerning a key, unless isSilent reports that the node must not write records.
 func (d *Data) Record(e history.Event) {
 	if d.isSilent() {
 		return

@@ -1,4 +1,4 @@
-// Package front lets clients that run outside the simulation use a simulated ZooKeeper ensemble, with ZooKeeper's own
+// Package front lets clients that run outside the simulation use a simulated ZooKeeper ensemble over ZooKeeper's own
 // protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request belongs.
 package front
 
@@ -13,13 +13,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ZooKeeper is the [sim.Front] of the members of an ensemble.
+// ZooKeeper is the [sim.Front] of an ensemble's members.
 type ZooKeeper struct{}
 
-// Port returns ZooKeeper's port for clients.
+// Port returns ZooKeeper's client port.
 func (ZooKeeper) Port() int { return 2181 }
 
-// Serial returns false, because members themselves handle the requests of a connection in order.
+// Serial returns false, because members themselves handle a connection's requests in order.
 func (ZooKeeper) Serial() bool { return false }
 
 // Begin starts a run.
@@ -31,7 +31,7 @@ func (ZooKeeper) Begin() sim.Callers {
 // znode.
 type callers struct {
 	// znodes maps the znodes that clients have requested to the attempts that requested them. The keys are paths. For a
-	// sequential znode, the path without the number is a key as well.
+	// sequential znode, the path without the number is also a key.
 	znodes map[string]history.Attempt
 }
 
@@ -53,8 +53,8 @@ type caller struct {
 // request.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns the time at which the client last requested a sequential ephemeral znode in its attempt. It returns no
-// servers, because a lock is granted by the ensemble as a whole.
+// Try returns the time at which the client last requested a sequential ephemeral znode in its attempt. It does not
+// return any servers, because the ensemble as a whole grants a lock.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // Wire returns the client's end of a new connection.
@@ -97,7 +97,7 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	}
 }
 
-// ask sends the request in a frame to the member.
+// ask sends the member the request that a frame contains.
 func (w *wire) ask(l sim.Line, record string) error {
 	name, of := zookeeper.ReqEnter, w.attempt
 	if w.met {
@@ -114,8 +114,8 @@ func (w *wire) ask(l sim.Line, record string) error {
 	return nil
 }
 
-// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode of one of its earlier
-// attempts, the operation belongs to that attempt.
+// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode from one of its
+// earlier attempts, the operation belongs to that attempt.
 func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	path := f.Text()
 	switch op {
@@ -133,7 +133,7 @@ func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 }
 
 // asksForLock reports whether a create request is for a sequential ephemeral znode. The next field of f must be the
-// access list of the request.
+// request's access list.
 func asksForLock(f *jute.Fields) bool {
 	for n := f.Int(); n > 0 && !f.Torn; n-- {
 		f.Int()

@@ -50,7 +50,7 @@ func create(path string, flags int32) []byte {
 	return r.Int(flags).Framed()
 }
 
-// TestFramesAreCutWherever: requests have the same effect no matter how their bytes are split into pieces.
+// TestFramesAreCutWherever checks that requests have the same effect no matter how their bytes are split into pieces.
 func TestFramesAreCutWherever(t *testing.T) {
 	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential),
 		jute.Head(-2, jute.Ping).Framed())
@@ -68,8 +68,8 @@ func TestFramesAreCutWherever(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFrame checks bytes from a client that are not a frame. The wire must turn them into a request to which
-// the member reacts as a real server reacts to the bytes.
+// TestWhatIsNoFrame checks that the wire turns bytes that are not a frame into a request that makes the member do what
+// a real server would do with these bytes.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},
@@ -92,9 +92,9 @@ func TestWhatIsNoFrame(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSimulatedIsNamed: if ZooKeeper has an operation but members do not serve it, the error names the
-// operation. All other operations are passed on to the member, even operations that ZooKeeper does not have, since
-// members refuse those as ZooKeeper does.
+// TestWhatIsNotSimulatedIsNamed checks that the error names an operation that ZooKeeper has but that members do not
+// serve. All other operations are passed on to the member, even operations that ZooKeeper does not have, since members
+// refuse those as ZooKeeper does.
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	var named []string
 	for op := jute.Op(-20); op < 200; op++ {
@@ -110,8 +110,9 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 		"createSession reconfig deleteContainer multiRead sasl getEphemerals getAllChildrenNumber whoAmI")
 }
 
-// TestWhoseRequestsAre: when a client deletes its own znode, the request belongs to the attempt that created the znode.
-// When it deletes another client's znode, the request belongs to the deleting client's current attempt.
+// TestWhoseRequestsAre checks to which attempt a delete request belongs. If a client deletes its own znode, the request
+// belongs to the attempt that created the znode. If it deletes another client's znode, the request belongs to its own
+// current attempt.
 func TestWhoseRequestsAre(t *testing.T) {
 	all := ZooKeeper{}.Begin()
 	one, two := all.Caller("client-1"), all.Caller("client-2")

@@ -20,7 +20,7 @@ func (c *ConnectRequest) Record() Record {
 	return r.Flag(false)
 }
 
-// ReadConnect decodes the first record of a client. ok is false if the record is incomplete.
+// ReadConnect decodes a client's first record. ok is false if the record is incomplete.
 func ReadConnect(b []byte) (c ConnectRequest, ok bool) {
 	f := Fields{Rest: b}
 	f.Int() // skips the protocol version
@@ -41,8 +41,8 @@ func ConnectReply(session int64, timeout int32, password string, old bool) Recor
 // Head returns the first fields of a request.
 func Head(xid int32, op Op) Record { return Record(nil).Int(xid).Int(int32(op)) }
 
-// Cut splits the first frame off b. whole is false if the frame is incomplete. sound is false if a server would refuse
-// the frame because of its length.
+// Cut splits the first frame off b. whole is false if the frame is incomplete. sound is false if the frame's length
+// would make a server refuse it.
 func Cut(b []byte) (record, rest []byte, whole, sound bool) {
 	if len(b) < 4 {
 		return nil, b, false, true
@@ -57,7 +57,7 @@ func Cut(b []byte) (record, rest []byte, whole, sound bool) {
 	return b[4 : 4+n], b[4+n:], true, true
 }
 
-// words contains the four-letter commands that a server accepts in place of a first record.
+// words contains the four-letter commands that a server accepts instead of a first record.
 var words = map[string]bool{"conf": true, "cons": true, "crst": true, "dirs": true, "dump": true, "envi": true,
 	"gtmk": true, "hash": true, "isro": true, "lsnp": true, "mntr": true, "ruok": true, "srst": true, "srvr": true,
 	"stat": true, "stmk": true, "wchc": true, "wchp": true, "wchs": true}

@@ -1,9 +1,9 @@
 package jute
 
-// Op is the number of an operation (ZooDefs.OpCode).
+// Op is an operation number (ZooDefs.OpCode).
 type Op int32
 
-// The operations of ZooKeeper 3.8. A request that starts a session is sent without an operation number.
+// ZooKeeper 3.8's operations. A request that starts a session is sent without an operation number.
 const (
 	Create               Op = 1
 	Delete               Op = 2
@@ -47,7 +47,7 @@ var names = map[Op]string{Create: "create", Delete: "delete", Exists: "exists", 
 	GetAllChildrenNumber: "getAllChildrenNumber", SetWatches2: "setWatches2", AddWatch: "addWatch", WhoAmI: "whoAmI",
 	CreateSession: "createSession", CloseSession: "closeSession"}
 
-// Unknown is the name of all operations that ZooKeeper 3.8 does not have.
+// Unknown is the name of every operation that ZooKeeper 3.8 does not have.
 const Unknown = "unknown"
 
 // String returns the operation's name, or Unknown.
@@ -106,7 +106,7 @@ const (
 	PersistentSequentialTTL
 )
 
-// Kinds of watches in RemoveWatches and CheckWatches (Watcher.WatcherType), and modes of AddWatch.
+// Kinds of watches in RemoveWatches and CheckWatches (Watcher.WatcherType), and AddWatch modes.
 const (
 	Children int32 = 1
 	Data     int32 = 2
@@ -116,7 +116,7 @@ const (
 	RecursiveWatch  int32 = 1
 )
 
-// Permissions (ZooDefs.Perms). All is the combination of the others.
+// Permissions (ZooDefs.Perms). All combines the others.
 const (
 	Read   int32 = 1
 	Write  int32 = 2

@@ -1,9 +1,9 @@
 // Package jute implements ZooKeeper's protocol between clients and servers: the encoding of records, the numbers of
-// operations, errors and events, and the frames that both sides send. It does not implement the behavior of servers.
+// operations, errors and events, and the frames that both sides send. It does not implement server behavior.
 //
-// A frame consists of a length of four bytes, followed by a record. A client's first record requests a session. Each of
-// its later records begins with an operation and a number that the client has chosen (xid). Each reply begins with that
-// number, the server's zxid and an error code.
+// A frame consists of a four-byte length, followed by a record. A client's first record requests a session. Each of its
+// later records begins with an operation and a number chosen by the client (xid). Each reply begins with that number,
+// the server's zxid and an error code.
 package jute
 
 import (
@@ -21,7 +21,7 @@ func (r Record) Int(n int32) Record { return binary.BigEndian.AppendUint32(r, ui
 // Long appends 64 bits.
 func (r Record) Long(n int64) Record { return binary.BigEndian.AppendUint64(r, uint64(n)) }
 
-// Text appends a string or buffer that is not null.
+// Text appends a non-null string or buffer.
 func (r Record) Text(s string) Record { return append(r.Int(int32(len(s))), s...) }
 
 // Null appends a null string, buffer or list.
@@ -47,8 +47,8 @@ func (r Record) Texts(list []string) Record {
 // Framed returns the record as a frame: its length, followed by the record.
 func (r Record) Framed() []byte { return append(Record(nil).Int(int32(len(r))), r...) }
 
-// Fields decodes a record. If the record is cut short or contains an invalid length, Torn is set, and all later fields
-// are zero.
+// Fields decodes a record. If the record has been cut short or contains an invalid length, Torn is set, and all later
+// fields are zero.
 type Fields struct {
 	Rest []byte
 	Torn bool
@@ -101,7 +101,7 @@ func (f *Fields) Text() string {
 	return s
 }
 
-// Path reads a string that must not be null.
+// Path reads a non-null string.
 func (f *Fields) Path() string {
 	s, null := f.Buffer()
 	f.Torn = f.Torn || null
@@ -122,7 +122,7 @@ const maxBuffer = 1<<20 - 1
 // longest is the maximum length in bytes of a record that a client accepts from a server.
 const longest = 16 << 20
 
-// ErrNoFrame reports that the bytes from a server are not a frame.
+// ErrNoFrame reports that a server's bytes are not a frame.
 var ErrNoFrame = errors.New("jute: the bytes are not a frame of ZooKeeper's protocol")
 
 // ReadFrame reads the next record from a server. If the frame is too long, it returns ErrNoFrame. It also returns the

@@ -1,10 +1,10 @@
-// Command client-go is a client for Fencepost's runs in real time and in virtual time. It uses the leader election of
-// Kubernetes to guard a read and a write of the protected resource.
+// Command client-go is a client for Fencepost's runs in real time and in virtual time. It uses Kubernetes leader
+// election to guard a read and a write of the protected resource.
 //
-// It uses the default settings of kube-controller-manager. With the argument "fenced", each section has a fencing
-// token, leaseTransitions plus one. With "releases", the leader gives the lease up when its section ends, or when it
-// could not renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient", a request has no
-// timeout of its own, as in a rest.Config that sets none; otherwise its timeout is half the renew deadline, as in
+// It uses kube-controller-manager's default settings. With the argument "fenced", each section has a fencing token,
+// leaseTransitions plus one. With "releases", the leader gives up the lease when its section ends, or when it could not
+// renew the lease (ReleaseOnCancel); otherwise its lease must expire. With "patient", requests do not have a timeout of
+// their own, as in a rest.Config that does not set one; otherwise the timeout is half the renew deadline, as in
 // kube-controller-manager.
 package main
 
@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// servers returns a client of the API servers. Each new connection goes to the next of them, as with a load balancer.
+// servers returns a client for the API servers. Each new connection goes to the next one, as with a load balancer.
 func servers() coordination.LeasesGetter {
 	all := strings.Split(env("KUBERNETES"), ",")
 	dials := 0
@@ -77,7 +77,7 @@ func servers() coordination.LeasesGetter {
 	return leases
 }
 
-// section takes part in the election until the client leads, and then works as the leader.
+// section takes part in the election until the client is the leader, and then does the leader's work.
 func section(say func(...any) any, leases coordination.LeasesGetter, identity string) {
 	name := env("LOCK")
 	ctx, stop := context.WithCancel(context.Background())
@@ -120,8 +120,8 @@ func section(say func(...any) any, leases coordination.LeasesGetter, identity st
 	say("FENCEPOST", "RELEASED", name, identity)
 }
 
-// leads waits for the number of milliseconds in an environment variable, and reports whether the client is then still
-// the leader. If the client loses the lead during the wait, leads returns false immediately.
+// leads waits for the number of milliseconds in an environment variable, and reports whether the client is still the
+// leader then. If the client loses the lead while waiting, leads returns false immediately.
 func leads(stopped <-chan struct{}, variable string) bool {
 	n, err := strconv.Atoi(env(variable))
 	if err != nil {

@@ -1,8 +1,8 @@
 // Command redsync is a client for `fencepost live`. It uses redsync to guard a read and a write of the protected
 // resource.
 //
-// If there is a Sentinel, the Sentinel tells the client which servers are masters. With the argument "checks", the
-// client does not write if its lock has expired.
+// If there is a Sentinel, it tells the client which servers are masters. With the argument "checks", the client does
+// not write if its lock has expired.
 package main
 
 import (
