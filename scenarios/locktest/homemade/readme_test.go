@@ -11,13 +11,13 @@ import (
 const opening = `# Homemade locks
 
 After reading this page you can compare your own lock on Redis with sound and broken ones of its kind, and you know
-which mistake of each a test must find.
+which mistake a test must find in each.
 
-These are small locks on Redis of the kinds that people write for themselves: %d sound ones, and %d with one mistake
-each. For each lock the package states, with the reason, what a test of it must report; its own tests compare that with
-what is reported. Each lock is written in %d variants that must not change the results: the order of a script's
+These are small Redis locks of the kinds that people write themselves: %d sound ones, and %d with one mistake
+each. For each lock, the package states what a test must report, and why; its own tests compare that with what is
+reported. Each lock is written in %d variants that must not change the results: the order of a script's
 arguments, EVAL or EVALSHA, the spelling of SET's options, the form of the owner's value, and whether the lock reports
-until when it is valid. In [libraries](../libraries) the same locks run on go-redis, redigo and rueidis.
+how long it is valid. In [libraries](../libraries), the same locks run on go-redis, redigo and rueidis.
 
     go test .                                              one variant of each lock, few seeds
     FENCEPOST_FULL=1 go test -timeout 2h -v .              all variants, each family of faults by itself, 200 seeds
@@ -27,9 +27,9 @@ This page is generated from the locks: ` + "`go test -run TestReadme -update .`"
 
 ## Sound locks
 
-Without faults each lock keeps every law. Under pauses, network and restarts, which do not lose data that was synced, it
-keeps LeaseLaws, and under clocks EfficiencyLaws. The lock named token keeps FencedLaws under all of them, and the locks
-named record keep LeaseLaws.
+Without faults, each lock keeps every law. Under pauses, network and restarts, which do not lose synced data, it keeps
+LeaseLaws, and under clocks EfficiencyLaws. The lock named token keeps FencedLaws under all of them, and the locks named
+record keep LeaseLaws.
 
 | lock | why it is sound | under |
 |---|---|---|

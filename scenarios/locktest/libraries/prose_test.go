@@ -12,16 +12,16 @@ const opening = `# Go lock libraries under faults
 After reading this page you know which promises your lock library broke under which faults, you can
 replay each case with one command, and you can run your own version and settings the same way.
 
-The libraries are unmodified, in documented settings. Each letter names a promise that broke in at
-least one schedule of a family of faults:
+The libraries are unmodified, with documented settings. Each letter names a promise that broke in at
+least one schedule in a fault family:
 
 - **E**, exclusion: two leases ran at the same time.
 - **O**, ownership: a client removed or prolonged a key that was another client's.
-- **D**, data: the resource took the late write of a client that had lost the lock, although it had
-  looked at its validity before. No lease prevents every such write; a fencing token can.
+- **D**, data: the resource accepted a late write from a client that had lost the lock, although it
+  had checked its validity before. No lease prevents every such write; a fencing token can.
 - **W**, waiting: a client waited far too long, or forever, although enough servers were up.
 
-A dot says that no schedule broke any of the four. That is no proof: the library's page says how
+A dot means that no schedule broke any of the four. That is no proof: the library's page says how
 many schedules there were. An empty cell was not tried: the setting has no replica. The page also
 says what broke each promise: the library, its settings, the servers, or a limit of all leases.
 
@@ -31,8 +31,8 @@ says what broke each promise: the library, its settings, the servers, or a limit
 const method = `
 ## Replay a finding, or test your own library
 
-Each library's page lists how often each promise broke, and for each way in which it broke the smallest schedule of
-faults, the lines of the library that explain it, and a command that replays it with its story and timeline. Run the
+Each library's page lists how often each promise broke, and for each way in which it broke, the smallest fault
+schedule, the lines of the library that explain it, and a command that replays it with its story and timeline. Run the
 commands in this folder. ` + "`go test -run TestFindings .`" + ` replays all of them. No finding says more than its replay
 shows.
 
@@ -43,7 +43,7 @@ about 20 s):
 
     go test -run 'TestMatrix/^redsync$' -update . && go test -run TestReadme -update .
 
-All libraries with ten times as many schedules take some 70 minutes of processor time:
+Running all libraries with ten times as many schedules takes about 70 minutes of processor time:
 
     FENCEPOST_FULL=1 go test -run TestMatrix -update -timeout 5h . && go test -run TestReadme -update .
 
@@ -51,36 +51,36 @@ All libraries with ten times as many schedules take some 70 minutes of processor
 
 Each lock has a TTL of 8 s. It is on one Redis that syncs every write, on three or five of them (redsync), or on one
 with a replica and a Sentinel (-failover, -sentinel). Three clients take it twice each. They read the data at the
-beginning of their work and write it at the end.
+start of their work and write it at the end.
 
-- Short work takes 4 s. Renewed work takes 20 s, and the lock is renewed meanwhile: by its holder every 2.7 s, who gives
-  up at the first error, or by the library (rueidislock, valkeylock).
-- Careful clients look at the validity before they write. They stop when an extension fails or when the library says
-  that the lock is lost. Clients without care do neither.
-- Fenced clients do neither either, but send a token with each write. They take it by INCR on the first server, after
-  they have the lock and before it ends. The resource refuses tokens that are lower than one it has seen.
+- Short work takes 4 s. Renewed work takes 20 s, and meanwhile the lock is renewed: by its holder every 2.7 s, which
+  gives up at the first error, or by the library (rueidislock, valkeylock).
+- Careful clients check the validity before they write. They stop when an extension fails or when the library says
+  that the lock is lost. Careless clients do neither.
+- Fenced clients do neither either, but send a token with each write. They get it by INCR on the first server, after
+  they have the lock and before it ends. The resource refuses tokens that are lower than one that it has seen.
 
 The faults of a family are drawn with the weights of the default mix.
 
 ## How to read the numbers
 
-A cell of a library's page counts the schedules in which the promise broke; the column "of" says how many schedules
+A cell on a library's page counts the schedules in which the promise broke; the column "of" says how many schedules
 each cell of its row has. <1/80 says that it broke in none: with 95 % confidence, fewer than one in 80 schedules of
 this mix breaks it (1 - 0.05^(1/n) of them, about 3/n; the comment of campaign.UpperBound gives the assumptions).
-"<1/79 of 237" has another number of schedules than its row: fewer, because the library stopped the clock in the others,
-or more, because a rare violation needs a longer search. An empty cell was not run (no replica).
+"<1/79 of 237" has a different number of schedules than its row: fewer, because the library stopped the clock in the
+others, or more, because a rare violation needs a longer search. An empty cell was not run (no replica).
 
-Two clients that are in their critical sections at once are not counted if one of them was paused and cannot know that
-its lease has ended: no lease prevents that. What it does to the data is counted.
+Two clients in their critical sections at once are not counted if one of them was paused and cannot know that its
+lease has ended: no lease prevents that. What it does to the data is counted.
 `
 
 const closing = `
 ## Locks that could not be run
 
-- **Locks that dial by themselves**, which take an address and no dialer: nothing can stand between them and the
-  network of the host. The lock of go-zero does take a hook that can dial. But go-zero keeps one client for each address
-  in the process forever, and the three simulated clients would share it.
-- The pool of radix, and the defaults of rueidislock: see [radix] and [rueidislock].
+- **Locks that dial by themselves**, which take an address and no dialer: nothing can come between them and the host's
+  network. go-zero's lock does take a hook that can dial. But go-zero keeps one client for each address in the process
+  forever, and the three simulated clients would share it.
+- radix's pool, and rueidislock's defaults: see [radix] and [rueidislock].
 
 The clients of etcd and ZooKeeper are in [ensembles](../ensembles/README.md), and client-go's leader election is in
 [kubernetes](../kubernetes/README.md).
