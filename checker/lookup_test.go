@@ -67,3 +67,50 @@ func TestAWriteBelongsToItsOwnCall(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyALateWriteByASupersededHolderIsStale checks acceptsStale on the accesses of two holders, the second with the
+// higher token. A write by the first holder is stale only after an access by the second one.
+func TestOnlyALateWriteByASupersededHolderIsStale(t *testing.T) {
+	acquired := func(client history.Process, token history.Token) (both []history.Event) {
+		for _, kind := range []history.Type{history.Invoke, history.OK} {
+			e := history.Event{F: history.Acquire, Type: kind, Process: client, Lock: "orders",
+				Attempt: history.Attempt(client + "/1")}
+			if kind == history.OK {
+				e.Token = token
+			}
+			both = append(both, e)
+		}
+		return both
+	}
+	accepted := func(op history.F, of history.Attempt, token history.Token) history.Event {
+		return history.Event{F: history.Apply, Op: op, Type: history.OK, Process: history.Resource, Of: of,
+			Lock: "orders", Token: token}
+	}
+	read1, write1 := accepted(history.Read, "client-1/1", 1), accepted(history.Write, "client-1/1", 1)
+	read2, write2 := accepted(history.Read, "client-2/1", 2), accepted(history.Write, "client-2/1", 2)
+	strangers := accepted(history.Write, "client-3/1", 1)
+	for _, c := range []struct {
+		name     string
+		accesses []history.Event
+		want     bool
+	}{
+		{"a write after a write", []history.Event{write2, write1}, true},
+		{"a write after a read", []history.Event{read2, write1}, true},
+		{"the third access", []history.Event{write1, write2, write1}, true},
+		{"in order", []history.Event{read1, write1, read2, write2}, false},
+		{"a read", []history.Event{write2, read1}, false},
+		{"a write without a grant", []history.Event{write2, strangers}, false},
+		{"the second holder's own", []history.Event{write2, write2}, false},
+	} {
+		h := &history.History{Header: history.Header{Locks: []history.Lock{"orders"}}}
+		h.Events = append(append(acquired("client-1", 1), acquired("client-2", 2)...), c.accesses...)
+		for i := range h.Events {
+			h.Events[i].Index, h.Events[i].Time = i, history.Time(i)
+		}
+		var j judge
+		j.Read(h)
+		if got := j.acceptsStale(); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}
