@@ -2,7 +2,6 @@
 //
 // Each function wraps one library in the settings of its documentation. acquire returns the owner value and, where the
 // library says so, for how many ms the lock is valid; the client then writes only as long as it is valid.
-import {randomUUID} from "node:crypto"
 import Redis from "ioredis"
 
 const setting = name => process.env["FENCEPOST_" + name]
@@ -59,7 +58,7 @@ const universal = async (create, from) => {
 // BullMQ locks a job while a client processes it. All clients add the same job, and whoever completes it removes it. A
 // client that fetches jobs itself must extend the lock itself, too: it does so as often as BullMQ's worker would.
 const job = async () => {
-  const {Queue, Worker} = await import("bullmq")
+  const {randomUUID} = await import("node:crypto"), {Queue, Worker} = await import("bullmq")
   const [, queue, id] = name.split(":") // of bull:QUEUE:ID:lock
   const connection = new Redis(setting("REDIS_1"), {maxRetriesPerRequest: null})
   const jobs = new Queue(queue, {connection})
