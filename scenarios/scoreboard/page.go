@@ -25,40 +25,40 @@ var legend = []struct{ letter, words string }{
 		"a fencing token can."},
 	{"W", "waiting: a client waited far too long, or forever, although enough servers were up."},
 	{"T", "tokens: a client got a fencing token that was not higher than all earlier ones. " +
-		"It is judged only for locks that give tokens."},
+		"This is judged only for locks that give tokens."},
 }
 
 // introduction explains how to read the table. It follows the legend.
-const introduction = `A schedule is one run of several clients under faults that were drawn at random. A dot means that
-no schedule broke any of these promises. That is no proof: the column "schedules" says how many schedules there were in
-all families of the row together, and the library's page says how many there were in each family. A letter with a
-question mark means that no schedule of the family showed whether the promise is kept. A letter in parentheses means
-that no random schedule broke the promise, but a fault that was placed by hand did. In the column "real", a letter means
-that a finding of the row also broke the promise in real time on a real server, by the same cause; a dot means that
-findings were tried there and none came out. An empty cell was not tried. The order is alphabetical. A letter does not
-mean that the library is at fault: its page says whether each finding is due to the library, its settings, the servers
-or a limit of all leases.`
+const introduction = `A schedule is one run of several clients under randomly drawn faults. A dot means that no schedule
+broke any of these promises. That is no proof: the column "schedules" says how many schedules there were in all of the
+row's families together, and the library's page says how many there were in each family. A letter with a question mark
+means that none of the family's schedules showed whether the promise is kept. A letter in parentheses means that no
+random schedule broke the promise, but a fault placed by hand did. In the column "real", a letter means that one of the
+row's findings also broke the promise in real time on a real server, for the same cause; a dot means that findings were
+tried there and none came out. An empty cell was not tried. The order is alphabetical. A letter does not mean that the
+library is at fault: its page says whether each finding is due to the library, its settings, the servers or a limit of
+all leases.`
 
 // method explains how the scoreboard's results were obtained.
-const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of
-their work and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose
-library says for how long the lock is valid writes only within that time. If a library renews a Redis lock by itself,
-its client cannot say when: E then covers only the first 8 s after each acquisition, and a later overlap shows only as
-D. The libraries are unmodified, in documented settings. The faults of a family are drawn with the weights of the
-default mix. The Go libraries run in process, with one to five faults a schedule and more kinds of clients
-(scenarios/locktest/libraries); there, D counts clients that check their validity. Libraries of other languages run as
-unmodified programs in virtual time (scenarios/live), before simulated servers, with one fault a schedule; the resource
-is not paused. The column of all kinds is that of schedules with faults of several kinds.`
+const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the start of their
+work and write it at the end. The work takes 4 s, or 20 s if the lock is renewed meanwhile. If a library says how long
+the lock is valid, its client writes only within that time. If a library renews a Redis lock by itself, its client
+cannot know when: E then covers only the first 8 s after each acquisition, and a later overlap shows only as D. The
+libraries are unmodified, with documented settings. A family's faults are drawn with the weights of the default mix. The
+Go libraries run in process, with one to five faults per schedule and more kinds of clients
+(scenarios/locktest/libraries); there, D counts clients that check their validity. Libraries in other languages run as
+unmodified programs in virtual time (scenarios/live), against simulated servers, with one fault per schedule; the
+resource is not paused. The column "all" is for schedules with faults of several kinds.`
 
 // rerun explains how to repeat the runs for a scoreboard row.
-const rerun = `The page of a row has the command that installs its library. This runs redis-py again, and writes its result
+const rerun = `A row's page has the command that installs its library. This runs redis-py again, and writes its result
 and the pages:`
 
 // correction explains how a library's author can correct a row.
-const correction = `Each row is a folder in scenarios/scoreboard/libraries. Its row.yaml has everything that was written by hand:
-version, settings, what the documentation promises and where, and what each finding is due to. Its client is the program
-in the command. Change them, run the row again with its command, and send what has changed. A test fails if a page
-differs from its result, a scenario from its row, or if a finding has no explanation. A row of Go is corrected in
+const correction = `Each row is a folder in scenarios/scoreboard/libraries. Its row.yaml has everything that was written
+by hand: version, settings, what the documentation promises and where, and what each finding is due to. Its client is
+the program in the command. Change them, run the row again with its command, and send what has changed. A test fails if
+a page differs from its result or a scenario from its row, or if a finding has no explanation. Go rows are corrected in
 scenarios/locktest/libraries.`
 
 // wrapped wraps text into lines for Markdown.
@@ -72,7 +72,7 @@ func (b *Board) markdown() string {
 	var out, links strings.Builder
 	out.WriteString("# " + title + "\n\n" + wrapped(`After reading this page you know which promises a lock library broke
 under which faults, you can replay each case with one command, and you can correct a row.`) + "\n" +
-		wrapped("Each letter names a promise that broke in at least one schedule of a family of faults:") + "\n")
+		wrapped("Each letter names a promise that broke in at least one schedule in a fault family:") + "\n")
 	for _, l := range legend {
 		out.WriteString(item("**" + l.letter + "**, " + l.words))
 	}
@@ -96,7 +96,7 @@ under which faults, you can replay each case with one command, and you can corre
 	out.WriteString("\n" + links.String() + b.notTried() +
 		"\n## How the libraries were run\n\n" + wrapped(method) +
 		"\n## Run a row again, or correct it\n\n" + wrapped(rerun) + "\n    go run ./cmd/scoreboard redis-py\n\n" +
-		wrapped("Without a name it runs all rows whose library is installed. "+
+		wrapped("Without a name, it runs all rows that have their library installed. "+
 			"A row that cannot be run keeps its result.") +
 		"\n" + wrapped(correction))
 	return out.String()
