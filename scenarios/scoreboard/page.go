@@ -255,7 +255,11 @@ func (e *entry) finding(f *Finding) string {
 	if x := e.explanation(f); x != nil {
 		words += " " + strings.TrimSpace(x.Text)
 	}
-	if !f.Minimal {
+	switch {
+	case f.ByHand:
+		words += " The plan was chosen by hand: " +
+			"the plan that the exploration found does not break the promise on every machine."
+	case !f.Minimal:
 		words += " A simpler plan may show it too."
 	}
 	return fmt.Sprintf("\n### %s: %s\n\n%s\n```\n%s\n```\n\n    %s\n", f.Law, f.Cause,

@@ -57,7 +57,9 @@ type Finding struct {
 	Plan     []string    `json:"plan"` // the faults of the plan
 	Headline string      `json:"headline"`
 	Minimal  bool        `json:"minimal"` // whether no fault can be left out or simplified
-	Folder   string      `json:"folder"`  // folder with the plan and its scenario, relative to the row's folder
+	// ByHand means that somebody chose the plan, because the plan that was found does not break the promise everywhere.
+	ByHand bool   `json:"byHand,omitempty"`
+	Folder string `json:"folder"` // folder with the plan and its scenario, relative to the row's folder
 }
 
 // resultOf returns a scoreboard row's result, or nil if it has none.
