@@ -44,27 +44,27 @@ func onService(s history.Service) func(history.ServiceKind) bool {
 	return func(k history.ServiceKind) bool { return k.Name == s }
 }
 
-// notZooKeeper is true for every service except ZooKeeper.
+// notZooKeeper reports whether the service is not ZooKeeper.
 func notZooKeeper(k history.ServiceKind) bool { return !onZooKeeper(k) }
 
-// anyRedis is true for Redis masters. Each has its own keys, so its clock and its disk matter.
+// anyRedis reports whether the servers are Redis masters. Each has its own keys, so its clock and its disk matter.
 func anyRedis(k history.ServiceKind) bool {
 	return k.Name == history.Redis || k.Name == history.Redlock
 }
 
-// oneRedis is true for a single Redis master, with or without replicas.
+// oneRedis reports whether the service is a single Redis master, with or without replicas.
 func oneRedis(k history.ServiceKind) bool { return k.Name == history.Redis }
 
-// byMajority is true for a set of servers that are independent of each other.
+// byMajority reports whether the service is a set of servers that are independent of each other.
 func byMajority(k history.ServiceKind) bool { return k.Majority }
 
-// asOne is true for a service that answers as a whole, granting or refusing just once.
+// asOne reports whether the service answers as a whole, granting or refusing just once.
 func asOne(k history.ServiceKind) bool { return !k.Majority }
 
-// consensus is true for a service whose members agree on one replicated log.
+// consensus reports whether the service's members agree on one replicated log.
 func consensus(k history.ServiceKind) bool { return k.OneLog }
 
-// removing is true for servers that remove a lock once its lease has ended.
+// removing reports whether the servers remove a lock once its lease has ended.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
 // nothingLeft and noneKnown are for violations that are left without any advice. nothingLeft is used if exclusion was

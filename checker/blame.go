@@ -208,7 +208,7 @@ func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	})
 }
 
-// pending is a read, write, extension or release of a grant, from its call to its return.
+// pending is a request that a holder makes under a grant: a read, a write, an extension or the release.
 type pending struct {
 	f         history.F
 	call, ret int // positions of its call and return; ret is Open if it never returned

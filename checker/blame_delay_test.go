@@ -9,8 +9,8 @@ import (
 )
 
 // TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. For each delay, saved must return
-// how much smaller the total is without it. Without the delays that enoughOf blames, the total must be smaller by at
-// least as much as the client was late.
+// how much shorter the total delay is without it. Without the delays that enoughOf blames, the total must be shorter by
+// at least as much as the client was late.
 func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 	var kinds []delay
 	for from := range history.Time(4) {

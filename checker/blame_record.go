@@ -8,8 +8,8 @@ import (
 )
 
 // strayBlame finds what delayed a request that removed or extended another attempt's key. at is the position of this
-// change, and set is where the key had been set. Without the delay, the request would have found its own attempt's key
-// or no key.
+// change, and set is the position at which the key had been set. Without the delay, the request would have found its
+// own attempt's key or no key.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -106,8 +106,8 @@ func (t *judge) reborn(r *record) *trace.Fault {
 }
 
 // deposing finds the fault that made a replica replace the master of u's group before the given position. This is the
-// last fault that struck the master before the failover. If there is none, it is the failover itself, provided that the
-// failover was planned: Sentinel starts one only after a fault.
+// last fault that struck the master before the failover. If there is none, and the failover was itself a fault in the
+// plan, deposing returns the failover. (A failover by Sentinel always has an earlier cause.)
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.promotion(u, at)
 	if over == nil {
@@ -124,7 +124,7 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	return why
 }
 
-// ordered reports whether a failover was a fault in the plan, rather than started by Sentinel.
+// ordered reports whether a failover was a fault in the plan, rather than one that Sentinel started.
 func (t *judge) ordered(f *trace.Fault) bool {
 	return !t.History.Events[f.Start].Why.BySystem()
 }
@@ -140,9 +140,9 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 }
 
 // forgetting lists the faults that may have made a server lose the fencing token counter before the given position:
-// flushes of a server that grant g counted, crashes in which such a server lost data, and failovers. If there are none,
-// it lists shutdowns of servers that store nothing on disk. Data that was fsynced is lost only with the disk. For a
-// service with several members, forgetting lists nothing, since the other members keep the counter.
+// flushes of a server that counted toward grant g, crashes in which such a server lost data, and failovers. If there
+// are none, it lists shutdowns of servers that store nothing on disk. Data that was fsynced is lost only with the disk.
+// For a service with several members, forgetting lists nothing, since the other members keep the counter.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

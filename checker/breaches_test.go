@@ -53,8 +53,8 @@ func TestAFindingHasABreachForEachCause(t *testing.T) {
 	}
 }
 
-// A violation breaks the promise if at least one of its breaches is not excused, no matter in which order the breaches
-// come.
+// A violation breaks the promise if at least one of its breaches is not excused, regardless of the order of the
+// breaches.
 func TestAPromiseCountsEveryBreach(t *testing.T) {
 	lost, other := Cause{Kind: NoQuorumLeft}, Cause{Kind: StuckWithoutHolder}
 	p := Promise{Laws: []Law{MutualExclusion}}

@@ -67,7 +67,7 @@ const (
 	ReleaseWithoutEffect CauseKind = "release without effect"
 )
 
-// The variants of causes: values of Cause.Detail.
+// Variants of causes, used as values of Cause.Detail.
 const (
 	GoneKey       = "gone key extended" // ValidityMiscounted: an extension was counted although the key had expired
 	ServerClock   = "server clock"      // ExpiredEarly

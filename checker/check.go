@@ -52,9 +52,9 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// leaveOpen makes a finding undecided if its outcome depends on the clock errors. It does if the law may hold only
-// because the clocks are assumed to be exact, or if every breach depends on the clock errors. If only some breaches do,
-// leaveOpen removes those.
+// leaveOpen makes a finding undecided if its outcome depends on the clock errors: either the law may hold only because
+// the clocks are assumed to be exact, or every breach depends on the clock errors. If only some breaches do, leaveOpen
+// removes those.
 func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	why := ""
 	certain := func(f *Finding) bool {

@@ -35,7 +35,7 @@ type record struct {
 	undone    int          // position of the data loss that reset the key to an earlier deadline; -1 if there was none
 	promised  history.Time // deadline that the key had before that loss
 	shortened bool         // an extension had moved the deadline to an earlier time
-	// position at which the victim's member got the lower score that made it expire early; 0 if it did not get one
+	// the position at which the victim's member got a lower score, which made it expire early; 0 if this did not happen
 	lowered int
 	stood   history.Time // deadline that the key had when the other key was set
 	// position at which another attempt first set a key on the same server while the victim's key was there, or -1
@@ -263,8 +263,8 @@ func isLower(score, than string) bool {
 	return errA == nil && errB == nil && a < b
 }
 
-// replaces reports whether event e, which sets a key, overwrote another attempt's key. That key, set by event set, must
-// have been on the same server, for the same member, and must not have expired. due is its deadline.
+// replaces reports whether event e, which sets a key, overwrote another attempt's key. The overwritten key, which event
+// set had set, must have been on the same server, for the same member, and must not have expired. due is its deadline.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)
@@ -303,7 +303,7 @@ func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	return Cause{Kind: ValidityMiscounted}
 }
 
-// changeAt returns the change that the event at position at makes to owner's key.
+// changeAt returns the change that was made to owner's key by the event at the given position.
 func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
 }
@@ -493,8 +493,8 @@ func foundMember(e *history.Event) bool {
 	return setsMember(e) && e.Checked == history.CheckedValue
 }
 
-// deletedWhileAsking reports whether the event at position at is the deletion of a key by a client that was requesting
-// the lock. Such a client deletes keys that it considers expired.
+// deletedWhileAsking reports whether the event at the given position is the deletion of a key by a client that was
+// requesting the lock. Such a client deletes keys that it considers expired.
 func (t *judge) deletedWhileAsking(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.By != "" && t.AskedWhenSent(trace.Change{At: at, By: e.By})

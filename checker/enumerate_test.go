@@ -14,8 +14,8 @@ import (
 // TestEveryTwoOfThreeJudgesAgree compares three judges of mutual exclusion on every small history: the interval check,
 // porcupine, and the literal definition. porcupine judges all operations at once and also in the smallest parts. A
 // history is a sequence of calls, returns, losses and crashes of a few processes that request one lock. A loss or a
-// crash counts as an operation. Of the histories that differ only in process names, the test tries one. The outcomes of
-// releases, and of acquires that were not granted, vary only in the rows that set outcomes.
+// crash counts as an operation. Of the histories that differ only in process names, the test tries only one. The
+// outcomes of releases, and of acquires that were not granted, vary only in the rows that set outcomes.
 //
 // The test takes about half a minute on two cores, and several times as long with -race. Unless this is a full run, it
 // omits the larger rows, which take most of the time.
@@ -96,7 +96,7 @@ type walker struct {
 	asked, dead, reader bool
 }
 
-// walk judges the history so far if all of its operations are there, and continues with every possible next event.
+// walk judges the history so far if it contains all of its operations, and continues with every possible next event.
 func (e *enumeration) walk(left, used int) {
 	if left == 0 && e.each != nil {
 		e.seen++

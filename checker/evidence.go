@@ -24,10 +24,10 @@ type LockEvidence struct {
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence has porcupine check h's locks, and returns the data needed to draw diagrams of the results. most limits how
-// many locks are drawn. Evidence chooses the preferred locks first, then locks with refuted sections, and returns them
-// in the order of the header. left is the number of other locks for which a diagram could be drawn. Evidence takes far
-// longer than Check and is meant for reports.
+// Evidence has porcupine check h's locks, and returns the data needed to draw diagrams of the results. The parameter
+// most limits how many locks are drawn. Evidence chooses the preferred locks first, then locks with refuted sections,
+// and returns them in the order of the header. The result left is the number of other locks for which a diagram could
+// be drawn. Evidence takes far longer than Check and is meant for reports.
 func Evidence(h *history.History, most int, preferred ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)

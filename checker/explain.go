@@ -32,7 +32,7 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 // causes. Each examination may require another pass over the history.
 const mostBreaches = 100
 
-// examined notes in the explanation, if more is true, that only the first breaches were examined.
+// examined adds a note to the explanation if more is true. The note says that only the first breaches were examined.
 func (f *Finding) examined(more bool) {
 	if more {
 		f.Explanation += sentence(" Only the first %d such overlaps were examined for their causes.", mostBreaches)
@@ -80,8 +80,8 @@ func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	}
 }
 
-// nameOf names a grant in a sentence about two grants. It uses the process and, if both grants belong to the same
-// process, also the attempt.
+// nameOf returns the name for a grant in a sentence about two grants: the process and, if both grants belong to the
+// same process, also the attempt.
 func (t *judge) nameOf(g, other *trace.Grant) string {
 	if g.Process == other.Process && g.Attempt != "" {
 		return sentence("%s (attempt %s)", g.Process, g.Attempt)
@@ -126,8 +126,8 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was still inside after its lease had ended. If the holder was told that it had
-// lost the lock early, on is that loss; otherwise it is nil.
+// overstayStory explains why a holder was still inside after its lease had ended. If the holder had lost its key early
+// and was told so, on describes the loss; otherwise it is nil.
 func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
@@ -251,7 +251,7 @@ func (t *judge) wholeLease(of *trace.Span, lock int32) (from, to history.Time) {
 	return from, to
 }
 
-// leaseStory describes two leases that overlapped, and the records from every server that both grants counted.
+// leaseStory describes two leases that overlapped, and the records from each server that counted toward both grants.
 func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	a, b := c.first, c.then
 	if b.From < a.From { // order them by the time of their grants

@@ -129,7 +129,7 @@ func (t *judge) earlyReturnStory(r *record) string {
 }
 
 // earlyReturn returns the position at which a client put an element back into a list before it released the lock, so
-// that the second grant of the record could take the element. It returns -1 if no client did so.
+// that the record's second grant could take the element. It returns -1 if no client did so.
 func (t *judge) earlyReturn(r *record) int {
 	if r.at < 0 || r.cause.Kind != GrantedTwice {
 		return -1

@@ -94,7 +94,7 @@ type unfair struct {
 	idle       trace.Idle
 }
 
-// hasShared reports whether any client asked for a shared hold of a lock.
+// hasShared reports whether any client has asked for a shared hold of a lock.
 func (t *judge) hasShared(l *trace.LockTrace) bool {
 	return slices.ContainsFunc(l.Asks, func(n int32) bool {
 		a := &t.Asks[n]

@@ -355,7 +355,8 @@ func (t *judge) firstCall(of *trace.Ask, set int) int {
 	return first
 }
 
-// quorumText names the servers in a smallest possible quorum that was available.
+// quorumText returns the beginning of a clause about a quorum of servers that was available, such as "at least 2 of 3
+// servers were".
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {

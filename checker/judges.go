@@ -59,7 +59,7 @@ func (a Answer) Why() string {
 	return ""
 }
 
-// Alone notes that only the interval check judged, and why. It returns "" if both judged.
+// Alone returns a note that only the interval check judged, and why. It returns "" if both judges did.
 func (j Judges) Alone() string {
 	if why := j.Porcupine.Why(); why != "" {
 		return "interval check alone: " + why

@@ -143,8 +143,8 @@ func inTurn(n int, together bool) *history.History {
 }
 
 // TestPorcupineIsAskedInParts uses more sections than one call to porcupine can check. If there are instants when
-// nobody is inside, the sections are divided there, and both judges judge them. If there aren't, only the interval
-// check judges.
+// nobody is inside, the history is split there, and both judges judge the parts. Otherwise, only the interval check
+// judges.
 func TestPorcupineIsAskedInParts(t *testing.T) {
 	const n = linear.MaxSections
 	late := func(h *history.History) *history.History { // two more sections, which overlap
@@ -187,7 +187,7 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 }
 
 // TestOwnershipIsBrokenWhereACauseSaysSo checks that ownership is broken if another client removed a key without
-// checking its owner, no matter what other law is broken too.
+// checking its owner, no matter which other laws are also broken.
 func TestOwnershipIsBrokenWhereACauseSaysSo(t *testing.T) {
 	var c Checker
 	seen := 0

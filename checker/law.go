@@ -32,7 +32,7 @@ type lawRow struct {
 	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
-// LockKind is a set of kinds of locks. They differ in the laws that they can keep.
+// LockKind is a set of kinds of locks. The kinds differ in the laws that their locks can uphold.
 type LockKind uint8
 
 // Kinds of locks.
@@ -53,7 +53,7 @@ func register(row lawRow) {
 	Laws = LawsKeptBy(0)
 }
 
-// LawsKeptBy lists the laws that all the given kinds of locks can keep, in reporting order.
+// LawsKeptBy returns the laws that all the given kinds of locks can uphold, in reporting order.
 func LawsKeptBy(kinds LockKind) (laws []Law) {
 	for i := range lawTable {
 		if lawTable[i].kept&kinds == kinds {
@@ -95,7 +95,7 @@ func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is viol
 // Gravity orders laws by how serious a violation is, most serious first.
 func (l Law) Gravity() int { return l.row().gravity }
 
-// AtEnd reports whether the law cannot be shown to hold before everything in a history has ended.
+// AtEnd reports whether the law can be shown to hold only after everything in a history has ended.
 func (l Law) AtEnd() bool { return l.row().atEnd }
 
 // Promise describes what a lock must guarantee, whatever faults occur.

@@ -184,7 +184,7 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	}
 }
 
-// checkCalled returns the kind of check that histories record as word.
+// checkCalled returns the kind of check that has the given name in histories.
 func checkCalled(word string) history.Check {
 	for c := history.CheckedNothing; c.String() != ""; c++ {
 		if c.String() == word {

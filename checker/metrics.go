@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Metric is one figure about a run.
+// Metric is a number that describes one aspect of a run.
 type Metric struct {
 	Name    string // name, as in the documentation; for a single process, {process="client-1"} is appended
 	Value   float64

@@ -165,7 +165,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	t.overstayed(c, holder, history.Time(end), report)
 }
 
-// overstayed reports a holder that stayed inside past the end of its lease.
+// overstayed reports a holder that stayed in the critical section after its lease had ended.
 func (t *judge) overstayed(c *clash, holder trace.Span, ended history.Time, report func(Cause) *Finding) {
 	left := t.Grants[holder.Grant].End
 	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),

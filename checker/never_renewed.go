@@ -5,9 +5,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// neverRenewed reports whether a holder outlived its lease because nobody requested an extension. Its work took longer
-// than any lease of this lock so far, and no request extended the key even though no fault prevented it. neverRenewed
-// returns false if the lease had already ended when it was granted, because there was nothing left to renew.
+// neverRenewed reports whether a holder outlived its lease because nobody requested an extension. This is the case if
+// its work took longer than any lease of this lock so far, and no request extended the key even though no fault could
+// have prevented it. neverRenewed returns false if the lease had already ended when it was granted, because there was
+// nothing left to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // the late action may be the effect of an earlier request

@@ -116,9 +116,9 @@ func (t *judge) unexplained(at int32) bool {
 	return isLock && e.Why == history.NotRecorded
 }
 
-// mayChange reports whether another client's request was entitled to change a key. It was if the owner's hold is over,
-// at least by the server's clock; if the key means that the lock is free; or if the client holds the key too, and does
-// not shorten the owner's hold.
+// mayChange reports whether another client's request was entitled to change a key. This is so in three cases: the
+// owner's hold is over, at least by the server's clock; the key means that the lock is free; or the client holds the
+// key too, and does not shorten the owner's hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestNoHistoryMakesTheCheckerPanic judges histories in which events were dropped, repeated, swapped or emptied.
+// TestNoHistoryMakesTheCheckerPanic checks that the checker does not panic on histories in which events were dropped,
+// repeated, swapped or emptied.
 func TestNoHistoryMakesTheCheckerPanic(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var c Checker

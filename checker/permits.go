@@ -12,7 +12,7 @@ import (
 // must never be more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A
 // breach of a semaphore with n permits is a crowd: n+1 spans of different grants that all contain a common instant.
 
-// fewAsked says that exclusion is unchecked because a semaphore never had more requests at once than permits.
+// fewAsked is the reason why exclusion is unchecked if a semaphore never had more requests at once than it has permits.
 const fewAsked = "No lock was requested more often than it has permits."
 
 // neverTogether says that there were never too many sections or windows at once. It is part of the explanation for a
@@ -40,11 +40,11 @@ func (c *clash) members() []trace.Span {
 	return append(append(append(all, c.first), c.rest...), c.then)
 }
 
-// decisivePair finds the two grants in a clash of leases that show its cause, and returns them with the cause and the
-// records that show it. In a clash of several grants, the keys of all but one of the holders may legitimately exist at
-// once, so two such keys prove nothing. Therefore, decisivePair chooses the first pair in which one key was already
-// gone when the other was set. If there is no such pair, the cause is that the servers granted more permits than there
-// are.
+// decisivePair finds the two grants that show the cause of a clash of leases. It returns them with the cause and the
+// records that show it. In a clash of more than two grants, the keys of all but one of the holders may legitimately
+// exist at once, so the fact that two keys existed at once proves nothing. Therefore, decisivePair chooses the first
+// pair in which one key was already gone when the other was set. If there is no such pair, the cause is that the
+// servers granted more permits than there are.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)
@@ -79,8 +79,8 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether it was a client, rather than the server, that decided that the key that disappeared at
-// position gone had expired. The key must be a member of a set, since servers never remove members on their own. No
+// byTaker reports whether a key that disappeared at position gone was removed because a client, rather than the server,
+// decided that it had expired. The key must be a member of a set, since servers never remove members on their own. No
 // fault may have changed the server's clock. In addition, either the record must name the client's clock, or a fault
 // must have changed a client's clock.
 func (t *judge) byTaker(gone int) bool {
@@ -117,7 +117,8 @@ func (t *judge) tooMany(c *clash) string {
 	return sentence(": %d inside, with %d permits", len(c.rest)+2, t.Permits())
 }
 
-// leasesAtOnce returns a clause that says how many leases were valid at once, for when a law about leases is violated.
+// leasesAtOnce returns a clause that says how many leases were valid at once. It is used for violations of laws about
+// leases.
 func (t *judge) leasesAtOnce() string {
 	if n := t.Permits(); n > 1 {
 		return sentence("%d leases at once, with %d permits", n+1, n)

@@ -142,7 +142,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 2.3s redis-2 key-set of=client-2/2 until=12.3s
 2.4s redis-2 key-gone of=client-2/2 by=client-2/2 why=deleted
 `, []string{"Retry after a random delay"}, nil, []string{"that did not succeed"}},
-	// A key that is extended forever already has an expiry.
+	// A key that is extended forever already has an expiry, so giving it one would not help.
 	{"a hold that never ends", DeadlockFreedom, StuckBehindUncapped, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=own-value uncapped end=60s
 0s client-1 acquire invoke

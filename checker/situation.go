@@ -276,8 +276,8 @@ func sleepsOn(s *situation) bool {
 	return isSingle(s) && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
 }
 
-// isSlow reports whether requests take too long. It returns true if they are known to, or if they may and nothing else
-// explains why no client gets the lock.
+// isSlow reports whether requests take too long. It returns true if they are known to be slow, or if they may be slow
+// and nothing else explains why no client gets the lock.
 func isSlow(s *situation) bool {
 	split := s.Service.Kind().Majority && contended(s)
 	counting := s.Service.Kind().ClientsExpire && (s.hasty || !s.Applies(history.SeenLease))

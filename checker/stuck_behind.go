@@ -57,7 +57,7 @@ func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	return keys
 }
 
-// promoted returns what the keys are after a promotion.
+// promoted returns the keys as they are after a promotion.
 func (keys standingKeys) promoted(over trace.Promotion) standingKeys {
 	moved := keys[:0]
 	for _, k := range keys {
@@ -69,9 +69,9 @@ func (keys standingKeys) promoted(over trace.Promotion) standingKeys {
 	return moved
 }
 
-// standing lists those of a lock's keys that were present before the given position. It omits keys on a server that is
-// down: such a server does not even refuse requests, so it does not block anyone. A service's keys are present as long
-// as any of its members stores them.
+// standing lists a lock's keys that were present before the given position. It omits keys on a server that is down:
+// such a server does not even refuse requests, so it does not block anyone. A service's keys are present as long as any
+// of its members stores them.
 func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	for i := range t.History.Events[:min(at, len(t.History.Events))] {
 		keys = t.note(keys, t.Locks[lock].Name, i)
@@ -225,9 +225,9 @@ func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	return known && now-last > h.TTL
 }
 
-// lastAsked returns when, up to the given time, one of a client's lock requests last reached a server, or 0 if none
-// did. The header contains only the time at which the client's very last request arrived, and the longest gap between
-// two of its requests. If this is not enough to tell, known is false.
+// lastAsked returns the last time, up to the given time, at which one of a client's lock requests reached a server, or
+// 0 if none did. The header contains only the time at which the client's very last request arrived, and the longest gap
+// between two of its requests. If this is not enough to tell, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]

@@ -18,8 +18,8 @@ type Known struct {
 	Later  bool // the violation still occurs without a needed fault, because of later faults
 }
 
-// CheckKnowing explains a breach that Check found in h once more. It takes into account what trials have shown, so the
-// cause may change.
+// CheckKnowing explains again a breach that Check found in h, this time taking into account what trials have shown. The
+// cause may therefore change.
 func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
 	c.t.known, c.t.only = k, breach
 	defer func() { c.t.known, c.t.only = Known{}, nil }()
@@ -78,8 +78,8 @@ func (t *judge) suspectsIn(from, to int, matches func(*trace.Fault) bool) []*tra
 	return t.FaultsIn(from, to, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }
 
-// lastSuspect returns the latest suspected fault that struck before position i and satisfies matches, or nil if there
-// is none.
+// lastSuspect returns the most recent suspected fault that struck before position i and satisfies matches, or nil if
+// there is none.
 func (t *judge) lastSuspect(i int, matches func(*trace.Fault) bool) *trace.Fault {
 	return t.LastFault(i, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }

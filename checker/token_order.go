@@ -132,7 +132,7 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant returns the record of one of the keys of grant a or b that was set by a deposed master, after another
+// deposedGrant returns the record of a key that belongs to grant a or b and was set by a deposed master, after another
 // server had taken over as its group's master. It returns nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {

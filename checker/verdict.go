@@ -77,8 +77,8 @@ type Finding struct {
 	// Trials are runs without some of the faults, which show whether the violation still occurs. Trials that left out a
 	// needed fault come first. Check leaves Trials empty.
 	Trials []Trial
-	// Explanation is one paragraph in plain words: how the violation came about, or what was missing for another
-	// verdict. If the law holds, it says what was examined ("15 sections, none overlapped").
+	// Explanation is one paragraph in plain words: how the violation came about, or what would have been needed for a
+	// different verdict. If the law holds, it says what was examined ("15 sections, none overlapped").
 	Explanation string
 	// Further lists breaches of the law with causes other than Cause: for each such cause, the first breach in the
 	// history. Each is a complete finding on the same law, but with an empty Further.
@@ -100,7 +100,7 @@ func (f *Finding) Breaches() iter.Seq[*Finding] {
 	}
 }
 
-// By returns the breach of the law with the given cause, or nil if there is none.
+// By returns the breach with the given cause, or nil if there is none.
 func (f *Finding) By(c Cause) *Finding {
 	for b := range f.Breaches() {
 		if b.Cause == c {

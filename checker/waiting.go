@@ -93,8 +93,8 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory says that a client's requests reached the servers by the given time, although no server had a key of
-// the lock.
+// turnedAwayStory says that a client's requests had reached the servers by the given time, and that no server had a key
+// of the lock, so nothing kept the client from getting it.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {
@@ -105,7 +105,7 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 }
 
 // takenInVain returns a sentence about the attempt that took a lock's key at the given position, if that attempt was
-// never granted the lock. It returns "" if it was, or if the position is negative.
+// never granted the lock. It returns "" if the attempt was granted the lock, or if the position is negative.
 func (t *judge) takenInVain(taken int) string {
 	if taken < 0 {
 		return ""
@@ -127,9 +127,9 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether any attempt failed to get the lock because it was waiting for an unreachable server. The
-// attempt must have set keys on a quorum of servers within a sixth of the TTL. Only keys that were set in the given
-// period count.
+// outlasted reports whether, while a server was unreachable, some attempt set keys on a quorum of servers within a
+// sixth of the TTL and still did not get the lock. Such an attempt probably failed because it waited too long for the
+// unreachable server. Only keys that were set in the given period count.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if !h.Service.Kind().Majority || !t.serverAway(at) {

@@ -18,13 +18,14 @@ type Exclusion struct {
 	// Loss (Crash only) excludes only crashes with this loss of data. LosesMemory, the zero value, excludes every
 	// crash.
 	Loss Loss
-	// Of requires that at least one of the fault's targets be a process of this kind. AnyProcess imposes no condition.
+	// Of requires that at least one of the fault's targets be a process of this kind. AnyProcess does not impose a
+	// condition.
 	Of ProcessKind
 	// Above (Drift only) excludes only drifts of more than this many ppm, in either direction. Zero excludes every
 	// drift.
 	Above int
 	// Within (Crash and ShutDown only) excludes only faults after which the server restarts in less than this time.
-	// Zero imposes no condition.
+	// Zero does not impose a condition.
 	Within time.Duration
 	// Forever excludes only faults that never end: a Crash or ShutDown without a restart, or a Cut or Drift without a
 	// duration. It cannot be combined with Within.

@@ -11,9 +11,9 @@ import (
 // TestNames gives the tests in package nemesis_test access to testNames.
 var TestNames = testNames
 
-// Twins registers a copy of each kind, which is called the kind's twin, until the test ends. The twin's name is the
+// Twins registers a copy of each kind, called the kind's twin, for the duration of the test. The twin's name is the
 // kind's name in capitals, so messages about the two kinds differ only in case. A kind does not get a twin if histories
-// record only its outcome, since other causes can record the same outcome.
+// record only its outcome, because the same outcome can have other causes.
 func Twins(t *testing.T) map[Kind]Kind {
 	t.Helper()
 	kinds, rows, known := slices.Clone(Kinds), slices.Clone(history.FaultKinds), definitions

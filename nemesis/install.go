@@ -19,9 +19,9 @@ type Installed struct {
 // message do not count, nor do faults that last forever.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install schedules the faults in a world, which must already have all its processes. Times in the plan, and the passes
-// of a client at a point, are counted from the call to Install. The faults must have been validated against names. Each
-// fault is recorded in the history when it begins and when it ends.
+// Install schedules the faults in a world, which must already have all its processes. Times in the plan, and the number
+// of times that a client has passed a point, are counted from the call to Install. The faults must have been validated
+// against names. Each fault is recorded in the history when it begins and when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
 	strikers := make([]*striker, len(faults))

@@ -46,7 +46,7 @@ func checkCut(v *validator, f *Fault) {
 		"there is no link to cut")
 }
 
-// drawCut draws a cut between one process and some or all of the processes it is linked to.
+// drawCut draws a random cut between one process and some or all of the processes it is linked to.
 func drawCut(d Dice, f *Fault) {
 	process, all := d.Targets().drawLinked(d)
 	some := make([]sim.ProcessID, 0, len(all))

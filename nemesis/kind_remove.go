@@ -32,8 +32,8 @@ var (
 	}, history.FlushedByOperator))
 )
 
-// removal completes the definition of a kind of fault that removes keys. reason is what the node records as the reason
-// for the removal.
+// removal completes the definition of a kind of fault that removes keys. reason is the reason that the node records for
+// the removal.
 func removal(d definition, reason history.Why) definition {
 	d.target, d.check = aRedisNode, checkLock
 	d.begin = func(s *striker) {

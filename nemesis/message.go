@@ -251,7 +251,7 @@ type passages struct {
 	asked   counts // counts the requests of each client whose messages are watched
 }
 
-// Asked is how often a client sent a particular command to a server.
+// Asked says how often a client sent a particular command to a server.
 type Asked struct {
 	Client, Server sim.ProcessID
 	Command        string
@@ -279,7 +279,7 @@ func (a Asked) String() string {
 	return strconv.Itoa(a.Times) + " " + quotedCommand(a.Command) + " to " + string(a.Server)
 }
 
-// Missed reports that a message that a fault refers to was never sent in the run.
+// Missed reports that a message was never sent in the run although a fault refers to it.
 type Missed struct {
 	Line  string  // the line of the fault
 	Asked []Asked // the requests that the fault's client did send
@@ -333,8 +333,8 @@ func NameMessages(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Trigger.Message.Named() })
 }
 
-// Missed returns the messages that faults refer to but that have not been sent yet. If it returns an error, that is
-// always an *AmbiguousError.
+// Missed returns the messages that faults refer to but that have not been sent yet. Any error that it returns is an
+// *AmbiguousError.
 func (n *Installed) Missed() (all []Missed, err error) {
 	for _, w := range n.watched {
 		if len(w.fits) > 1 {
@@ -374,8 +374,8 @@ func (s *striker) awaitOwn(decide func() sim.Interference) {
 	})
 }
 
-// asks checks a message that is identified by its content: one end must be a client, and the other a process that
-// answers clients.
+// asks checks a message that is identified by its content: one end must be a client, and the other must be a process
+// that answers clients.
 func (v *validator) asks(f *Fault) {
 	if !f.Trigger.Message.Named() {
 		return

@@ -29,8 +29,8 @@ func (e *ParseError) detail() string {
 	return e.Msg + " (did you mean " + quote(e.Nearest) + "?)"
 }
 
-// Parse parses a fault's line. Words are separated by spaces or tabs. Parse does not know the run, so it accepts any
-// process name (unlike ParseFor). Any error that it returns is a *ParseError.
+// Parse parses a line that describes a fault. Words are separated by spaces or tabs. Unlike ParseFor, Parse does not
+// know which processes the run has, so it accepts any process name. Any error that it returns is a *ParseError.
 func Parse(line string) (Fault, error) {
 	f, _, err := parseLine(line, nil)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *parser) advance() {
 	p.wanting = 0
 }
 
-// expect records an alternative that would be valid as the next token.
+// expect records something that would be valid as the next token, so that an error message can list it.
 func (p *parser) expect(what string, words ...string) {
 	p.want(wanted{what: what, words: words})
 }
@@ -182,7 +182,8 @@ func (p *parser) failAt(column int, msg, nearest string) {
 	}
 }
 
-// kind returns the kind whose words the line begins with, and skips these words. If there is none, it returns 0.
+// kind returns the kind of fault whose opening words the line begins with, and skips these words. If there is no such
+// kind, it returns 0.
 func (p *parser) kind(headers []string) Kind {
 	for _, k := range Kinds { // for example, "delay the 2nd DEL …" is a DelayMessage, like "delay message 5 …"
 		if d := k.definition(); d.named != "" && len(p.tokens) > 1 && p.peek() == string(d.named) &&
@@ -214,7 +215,7 @@ func (p *parser) kind(headers []string) Kind {
 	return best
 }
 
-// opening counts how many words at the start of the line match the opening words of k.
+// opening returns how many of k's opening words the line begins with.
 func (p *parser) opening(k Kind) int {
 	words, n := k.definition().opening, 0
 	for n < len(words) && n < len(p.tokens) && p.tokens[n].text == words[n] {
@@ -223,7 +224,7 @@ func (p *parser) opening(k Kind) int {
 	return n
 }
 
-// aProcess is what error messages call a process when one is expected.
+// aProcess is how error messages describe an expected process name.
 const aProcess = "a process such as client-1"
 
 // process parses a process name.
@@ -273,7 +274,7 @@ func kindWords() []string {
 	return list
 }
 
-// firstWords returns the first word of each kind with a name of several words.
+// firstWords returns the first word of each kind whose name has several words.
 func firstWords() []string {
 	var list []string
 	for _, words := range kindWords() {

@@ -36,7 +36,8 @@ func TestDurationsPrintAsTheDesignWritesThem(t *testing.T) {
 	}
 }
 
-// TestDurationsParseBack tries one to three adjacent digits, with all values, at every decimal place.
+// TestDurationsParseBack checks that each printed duration parses to an equal duration. It tries all values of one to
+// three adjacent digits, at every decimal place.
 func TestDurationsParseBack(t *testing.T) {
 	for scale := time.Duration(1); scale <= MaxDuration; scale *= 10 {
 		for n := range time.Duration(1000) {

@@ -282,8 +282,8 @@ func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	return out.String()
 }
 
-// TestEveryKindIsPlacedLikeItsTwin checks that a verification places faults of a kind in the same way as its twin's
-// (see Twins).
+// TestEveryKindIsPlacedLikeItsTwin checks that a verification places faults of a kind in the same way as faults of its
+// twin (see Twins).
 func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range []string{

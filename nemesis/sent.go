@@ -60,7 +60,7 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 }
 
 // Record returns a list that grows with every request that a client sends, until the world is reset. The requests are
-// in the order in which they leave.
+// in the order in which they were sent.
 func Record(w *sim.World) *[]Sent {
 	list := new([]Sent)
 	var places []int // positions in list, counted from 1, by the number of the request; 0 if the request is not in list

@@ -53,7 +53,7 @@ var zooKeeperSettings = []format.Key[Servers]{
 		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")"),
 }
 
-// zooKeeperCluster is the set of a ZooKeeper ensemble's members.
+// zooKeeperCluster is the set of members of a ZooKeeper ensemble.
 type zooKeeperCluster struct {
 	*zookeeper.Ensemble
 	config zookeeper.Config

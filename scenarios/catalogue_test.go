@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seedsPerScenario returns how many seeds each of the catalog's scenarios must have the expected outcome with.
+// seedsPerScenario returns the number of seeds with which each scenario in the catalog must have the expected outcome.
 func seedsPerScenario() int {
 	if raceEnabled {
 		return 2

@@ -70,8 +70,8 @@ func TestCheckLawRefusesWhatItCannotRun(t *testing.T) {
 	}
 }
 
-// A host stall may be why nobody got the lock, so deadlock-freedom is undecided if there was one. But it cannot be why
-// two clients held the lock at once.
+// A host stall may be the reason why nobody got the lock, so it makes deadlock-freedom undecided. But it cannot be the
+// reason why two clients held the lock at once.
 func TestAStallOfTheHostDecidesNothing(t *testing.T) {
 	for name, want := range map[string][2]checker.Outcome{
 		"pubsub-lost-message": {checker.Violated, checker.Undecided},

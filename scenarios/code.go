@@ -25,7 +25,7 @@ type Code struct {
 	Given []string
 }
 
-// Wanted says which information about a run a caller wants in addition to the history.
+// Wanted says what a caller wants to know about a run in addition to the history.
 type Wanted struct {
 	Sent bool // whether to fill in Result.Sent
 	// Watch, if set, is called like the function passed to [Runner.Watch]. If another process performs the run, Watch
@@ -59,7 +59,8 @@ func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	return f.scenario, nil
 }
 
-// Parse parses text, a modified version of s. Runs of the result are performed in the same way as runs of s.
+// Parse parses text, which is a modified version of s's text. Runs of the result are performed in the same way as runs
+// of s.
 func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	other, err := ParseWith(path, text, s.code)
 	if err != nil || !s.OfPrograms() {
@@ -69,7 +70,7 @@ func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 }
 
 // With returns a copy of s whose runs are performed as described by code. A random fault waits for a point in the
-// clients' code only if the clients can reach it.
+// clients' code only if the clients can reach that point.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code

@@ -75,9 +75,9 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare compares a run's messages with before, the messages from earlier runs with the same seed. It returns the
-// number of messages that were also sent in earlier runs, and reports an error for each message that had a different
-// delay then. It adds new messages to before.
+// compare compares a run's messages with the messages in before, which are from earlier runs with the same seed. It
+// returns the number of messages that were also sent in earlier runs, and reports an error for each message that had a
+// different delay then. It adds new messages to before.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]

@@ -60,7 +60,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 }
 
 // leastOf and greatestOf list the values to try for each kind of setting. The first one that a setting accepts is its
-// extreme. Counts are small enough to keep runs short.
+// extreme. The values for counts are small, so that runs stay short.
 var (
 	leastOf = map[format.Kind][]string{
 		format.Duration: {"0s", "1ns", "1ms", "1s", "2s", "4s"}, format.Delay: {"0s", "0s..1ms"},

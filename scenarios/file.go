@@ -46,8 +46,9 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse parses a scenario. Error messages call the text path; Scenario.Path stays empty. If the text is invalid, Parse
-// returns no scenario and a *format.Error that lists all problems. FORMAT.md describes the format.
+// Parse parses a scenario. Error messages refer to the text by the given path, but Scenario.Path stays empty. If the
+// text is invalid, Parse returns no scenario and a *format.Error that lists all problems. FORMAT.md describes the
+// format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
 // file is a scenario file that is being parsed. Each setting is first parsed on its own. Then the settings that depend

@@ -90,7 +90,7 @@ func (f *field) inside() []field {
 	return f.fields()
 }
 
-// TopKeys returns the names of the settings at the top level of a file, in the order of FORMAT.md.
+// TopKeys returns the names of the settings at the top level of a file, in the same order as FORMAT.md.
 func TopKeys() []string { return namesOf(newFile(nil).fields()) }
 
 func namesOf(fields []field) []string {

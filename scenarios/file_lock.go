@@ -30,7 +30,7 @@ type lockSettings struct {
 	stated format.Given // keys in given, or in the settings that these override
 }
 
-// copied returns a copy of the settings that can be changed without changing l.
+// copied returns a copy of the settings. Changing the copy does not change l.
 func (l lockSettings) copied() lockSettings {
 	l.given, l.stated = format.Given{}, maps.Clone(l.stated)
 	return l
@@ -119,7 +119,7 @@ func whyNot(d *locks.Definition, path, word string) string {
 		format.Listed(takers, "and"), d.Name)
 }
 
-// identity returns the settings that all clients of a lock must share.
+// identity returns the settings that must be the same for all clients of a lock.
 func (f *file) identity(l *lockSettings, s scope) []field {
 	if s == oneClient {
 		return []field{
@@ -156,7 +156,7 @@ func (f *file) allLockFields() []field {
 	return append(f.identity(&f.lock, everyone), fields...)
 }
 
-// checkLock reports settings in l that do not fit the servers.
+// checkLock reports settings in l that contradict each other or do not suit the servers.
 func (f *file) checkLock(l *lockSettings) {
 	refuse := func(key, format string, args ...any) {
 		if place, ok := l.given[key]; ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// The maximum values of settings that count something. Larger values serve no purpose, and could make sums of times
-// overflow an int64 of nanoseconds.
+// Upper limits for counts in a scenario file. Larger values serve no purpose, and could make sums of times overflow an
+// int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -201,8 +201,8 @@ func (f *file) readLinks(names *nemesis.Names) {
 	})
 }
 
-// link parses the name of an entry in the "links" mapping: "client-1 -> redis-1" is one direction, "client-1 | redis-1"
-// is both.
+// link parses the name of an entry in the "links" mapping: "client-1 -> redis-1" names one direction of the link,
+// "client-1 | redis-1" names both.
 func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {

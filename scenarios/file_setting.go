@@ -124,7 +124,7 @@ type Variable struct {
 }
 
 // Variables returns all settings that affect a run, in the same order as FORMAT.md, except those with mappings, lists
-// or names as values. only lists the settings that are allowed only in the "overrides" mapping.
+// or names as values. The second list contains the settings that are allowed only in the "overrides" mapping.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {

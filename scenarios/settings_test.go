@@ -581,7 +581,8 @@ limit: 400s
 `,
 }
 
-// filled replaces the placeholders in a situation's text with servers that suit the protocol.
+// filled replaces the placeholders in a situation's text, such as MEMBER, with names and settings of servers that suit
+// the protocol.
 func filled(text string, d *locks.Definition) string {
 	n := map[bool]int{true: 3, false: 1}[d.Several]
 	var members, cuts []string

@@ -22,7 +22,8 @@ const Default = locks.SetNXPX
 // width is the maximum width of comment lines, in columns.
 const width = 80
 
-// DefaultFile is the file name in a starter file's comments if it is printed instead of written to a file.
+// DefaultFile is the file name that the comments in a starter file mention if the starter file is printed instead of
+// written to a file.
 const DefaultFile = "my-lock.yaml"
 
 // Name returns the scenario name for a file: the file's name without its extension, adapted to the characters that are
@@ -87,7 +88,7 @@ type starterFile struct {
 
 func (f *starterFile) line(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
 
-// prose writes a comment, wrapped over as many lines as needed.
+// prose writes the given text as a comment, wrapped over as many lines as needed.
 func (f *starterFile) prose(indent, words string) {
 	line := indent + "#"
 	for _, word := range strings.Fields(strings.ReplaceAll(words, "`", "")) {
@@ -111,8 +112,8 @@ func (f *starterFile) otherLocks() {
 	}
 }
 
-// offer writes a setting. If its value is part of what defines the kind of lock, offer writes that value. Otherwise, it
-// writes the default, commented out.
+// offer writes a setting. If the kind of lock is defined by a value of this setting, offer writes that value.
+// Otherwise, it writes the default, commented out.
 func (f *starterFile) offer(indent, path, standard string) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	if value, given := f.kind.set[path]; given {

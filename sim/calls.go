@@ -7,12 +7,12 @@ type message struct {
 	w     *World
 	c     *conn
 	t     *task  // the task that waits for the reply, or nil if a pipe sent the request
-	call  uint64 // number of the Call to which the request belongs
+	call  uint64 // number of the Call that the request belongs to
 	index int    // index of the request within the call
 	phase string
 	which uint64 // sequence number among the requests with the same attempt and phase
 	in    Incoming
-	// request is the request's number within the run, counted from 1.
+	// request is the request's number within the run, starting at 1.
 	request uint64
 	resent  int    // how many times the request was sent again
 	command string // name of the request's command; set only if the run has inspectors
@@ -246,7 +246,7 @@ func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, re
 	t.yield()
 }
 
-// turns is the state of a CallInTurn. each is nil if no CallInTurn is running.
+// turns is the state of a CallInTurn. The field each is nil if no CallInTurn is running.
 type turns struct {
 	each     func(int, *Reply) bool
 	timeout  time.Duration

@@ -28,9 +28,9 @@ type Env interface {
 	// valid until the task's next Call. A request that is still unanswered when Call returns is not canceled, but its
 	// reply will be dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
-	// CallInTurn sends the requests one at a time, each when the previous one has been answered or has timed out. It
-	// passes each request's index and reply to the given function, which must not block. It returns after the last
-	// request, or as soon as the function returns false.
+	// CallInTurn sends the requests one at a time: it sends each request once the previous one has been answered or has
+	// timed out. It passes each request's index and reply to the given function, which must not block. It returns after
+	// the last request, or as soon as the function returns false.
 	CallInTurn(timeout time.Duration, each func(i int, r *Reply) (proceed bool), reqs ...Request)
 	// Receive waits for data that the server pushes on connection c. The status is Answered if data arrived, Reset if
 	// the server closed the connection, and NoReply if the timeout passed or a signal was raised. Only one task at a
@@ -57,8 +57,8 @@ type Mark struct{ at history.Time }
 type Deadline struct {
 	Clock ClockKind
 	At    time.Duration // time since the zero of that clock; for Wall, since the Unix epoch
-	// Announced, if set, points to the true time at which the process was notified that its lease had ended before At.
-	// This time is history.Never until then.
+	// Announced, if set, points to the true time at which the process was notified, before At, that its lease had
+	// ended. Until the process is notified, this time is history.Never.
 	Announced *Time
 	// Open means that it is unknown when the lease will end. It ends only when the process is notified (Announced).
 	Open bool

@@ -81,6 +81,6 @@ type Line interface {
 	Ask(args []string, of history.Attempt, phase string)
 	// Deliver passes bytes to the client, without a delay.
 	Deliver(b []byte)
-	// HangUp closes the connection at the client's end. Bytes that were already delivered still arrive first.
+	// HangUp closes the client's end of the connection. The client still receives the bytes that were delivered before.
 	HangUp()
 }

@@ -73,8 +73,8 @@ type conn struct {
 	pipe     *Pipe    // the pipe of this connection, or nil if a task uses it
 }
 
-// conn returns the open connection with the given name. If there is none, it opens a connection. A connection whose
-// name is used for the first time does not need a handshake: it counts as having been open since the start of the run.
+// conn returns the open connection with the given name. If there is none, it opens one. The first connection with a
+// name does not need a handshake, because it counts as having been open since the start of the run.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {

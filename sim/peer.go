@@ -160,7 +160,8 @@ func (m *push) act(uint64) {
 	c.wakeReader()
 }
 
-// hangUp returns the message that tells a client that the server has closed the connection. It takes one network delay.
+// hangUp returns the message that tells a client that the server has closed the connection. The message takes one
+// network delay to arrive.
 func (p *Process) hangUp(c *conn) *push {
 	return &push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic())), over: true}
 }
@@ -198,8 +199,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act handles the arrival of the farewell. It does not report a Moment to Watch: once the client is gone, the server's
-// state for the connection no longer matters.
+// act handles the arrival of the farewell. It does not call Watch with a Moment, because once the client is gone, the
+// server's state for the connection no longer matters.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {

@@ -49,7 +49,7 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	return p
 }
 
-// Ask sends one request on behalf of the given attempt. phase is what the request is for.
+// Ask sends one request on behalf of the given attempt. phase says what the request is for.
 func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	if p.c.closed {
 		return
@@ -122,7 +122,8 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 // longest is the maximum number of arguments in Redis, and the maximum length of each one (networking.c).
 const longest = 512 << 20
 
-// cutNumber parses a RESP line consisting of the byte kind and a number. rest is nil if the line is incomplete.
+// cutNumber parses a RESP line that consists of a type byte, which must equal kind, and a number. rest is nil if the
+// line is incomplete.
 func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol

@@ -184,8 +184,8 @@ func (p *Process) dropVoidTimers() {
 	p.timers = slices.DeleteFunc(p.timers, func(t *timer) bool { return t.void })
 }
 
-// clockChanged cancels the timers on the wall clock, which the server can set again. If rate is true, the clocks' rate
-// has changed, and clockChanged also adjusts the timers and waits on the monotonic clock.
+// clockChanged cancels the wall-clock timers; the server can set them again. If rate is true, the clocks' rate has
+// changed, and clockChanged also adjusts the timers and waits on the monotonic clock.
 func (p *Process) clockChanged(rate bool) {
 	for _, t := range p.timers {
 		switch {

@@ -46,9 +46,9 @@ func fold(h, w uint64) uint64 {
 
 // Key identifies a random draw. The result of the draw depends only on the run's seed and the key. Build a key from
 // values that stay the same when a fault elsewhere is removed: names, attempts, terms, contents, or, for an action that
-// is repeated at regular intervals, the sender's own time. Do not use a count of earlier messages: one message more or
-// less would change all later draws. Equal keys give equal draws, so a message that is sent again takes the same time
-// unless its key includes the time.
+// is repeated at regular intervals, the sender's own time. Do not use a count of earlier messages, because a single
+// additional message would change all later draws. Equal keys give equal draws, so a message that is sent again takes
+// the same time unless its key includes the time.
 type Key uint64
 
 // Word adds a number to the key. It mixes the key first, so that small numbers cannot cancel each other out.

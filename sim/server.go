@@ -182,8 +182,8 @@ type Incoming struct {
 // for history records.
 func (r *Incoming) Left() history.Time { return r.left }
 
-// NewIncoming returns a request, whose answer will be passed to reply. A nil answer means that the connection was
-// closed without a reply.
+// NewIncoming returns a request whose answer will be passed to reply. A nil answer means that the connection was closed
+// without a reply.
 func NewIncoming(client history.Process, connID uint64, attempt history.Attempt, args []string,
 	reply func([]byte)) *Incoming {
 	return &Incoming{Client: client, ConnID: connID, Attempt: attempt, Args: args, answer: reply}

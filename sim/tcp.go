@@ -137,7 +137,7 @@ func (r *resent) act(uint64) {
 	m.act(0)
 }
 
-// forgotten reports whether the task is no longer waiting for the reply to a request.
+// forgotten reports whether the task is no longer waiting for the reply to its request.
 func (m *message) forgotten() bool {
 	return m.t != nil && (m.t.done || !m.t.call.open || m.call != m.t.call.number)
 }

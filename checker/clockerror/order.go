@@ -20,8 +20,8 @@ type token struct {
 }
 
 // tokensOf lists a lock's grants that have a token, in the order in which their acquires returned. If sure is true,
-// each element's asked is the earliest possible time of the request, and ok is the latest possible time of the return.
-// If sure is false, asked is the latest possible time, and ok the earliest.
+// each element's field asked is the earliest possible time of the request, and its field ok is the latest possible time
+// of the return. If sure is false, asked is the latest possible time, and ok the earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -144,8 +144,9 @@ type ask struct {
 	token history.Token
 }
 
-// mayBeLater looks for a grant that took effect before g and yet may be later than g, although this is not certain. It
-// returns that grant's process, or "" if there is none.
+// mayBeLater returns the process of a grant that took effect before g but may nevertheless be the later one, or "" if
+// there is no such grant. The order is uncertain if that grant may have been requested after g was decided, or if it
+// has the higher token.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	other, latest := s.asked.ofOthers(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {

@@ -6,8 +6,8 @@
 // A process's record may end before the others do (Header.Seen). Whatever the process was doing at that time may have
 // continued, or may have ended at once. Nothing is known about what the process did later.
 //
-// A law is violated only if it is violated for all possible clock errors. It holds only if no possible clock errors
-// violate it.
+// A law is violated only if it is violated for all possible clock errors. It holds only if it is not violated for any
+// of them.
 //
 // Goals: no verdict that different clock errors would reverse.
 //
@@ -103,9 +103,9 @@ func (l *latest) ofOthers(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two overlapping intervals from different processes. It considers only spans before index places in the
-// list. If sure is true, the intervals and the overlap are certain. Otherwise they are only possible, and a single
-// common instant counts as an overlap.
+// clash finds two overlapping intervals from different processes. It considers only spans whose index in the list of
+// spans is less than places. If sure is true, the intervals and the overlap are certain. Otherwise they are only
+// possible, and a single common instant counts as an overlap.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
 	// alone[n] summarizes the exclusive intervals among the first n, and together[n] the shared ones
@@ -164,10 +164,10 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 }
 
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
-// trace.Interval.Crowds. most limits their number. With one permit, Certain examines pairs that clash according to the
-// recorded times, because any pair that certainly clashes is among these. It examines no more pairs than the limit, but
-// always finds the first pair that certainly clashes. With several permits, it returns at most one group for each last
-// span.
+// trace.Interval.Crowds. most limits the number of groups. With one permit, Certain examines pairs that clash according
+// to the recorded times, because any pair that certainly clashes is among these. It examines no more pairs than the
+// limit, but always finds the first pair that certainly clashes. With several permits, it returns at most one group for
+// each last span.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)
@@ -347,8 +347,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown contains the explanations for a critical section (true) or a lease (false) that was in progress when its
-// process's record ended.
+// unknown contains the explanations for a critical section (true) or a lease (false) that had not ended when the record
+// of its process did.
 var unknown = map[bool]string{
 	true: "%s was recorded until %v, and was inside a critical section then; " +
 		"it is not known whether it was still inside when %s entered at %v.",

@@ -13,7 +13,7 @@ import (
 // Records explains why it is uncertain who owned a key when a server recorded a change to it. It returns "" if this is
 // certain. There are two reasons for uncertainty. First, if several servers share a key, or if a replica takes over,
 // the owner depends on the order of the servers' records. Second, whether a hold has ended depends on the holder's
-// clock. If violated is true, the record at index at violated the law.
+// clock. If violated is true, the law was violated by the record with the index at.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text
@@ -104,7 +104,7 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 }
 
 // quietFor reports whether nothing else happened in the history while the first stuck waiter was stuck. It examines a
-// period of length limit, plus a margin for clock errors.
+// period as long as limit, plus a margin for clock errors.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)

@@ -37,7 +37,7 @@ func (r *Recording) RecordedUntil() string {
 	return ""
 }
 
-// grouped lists the distinct times in ascending order, each followed by the processes that have it.
+// grouped lists the distinct times in ascending order, each followed by the processes with that time.
 func grouped(times map[Process]Time, show func(Time) string) string {
 	of := map[Time][]string{}
 	for _, p := range slices.Sorted(maps.Keys(times)) {

@@ -87,7 +87,7 @@ func (w *words) value() (any, bool) {
 	return list, true
 }
 
-// mostDigits is how many digits a number can have and still be certain to fit in 64 bits.
+// mostDigits is the largest number of digits that is certain to fit in 64 bits.
 const mostDigits = 18
 
 // simple reads a non-negative whole number, a keyword made up of lower-case letters and hyphens, or nil. A blank or a

@@ -73,7 +73,7 @@ func numberText(v any) (text string, ok bool) {
 	return "", false
 }
 
-// The number forms in EDN, and the form of a ratio, which only Clojure's reader accepts.
+// Patterns for the number forms in EDN, and for ratios, which only Clojure's reader accepts.
 var (
 	ednInteger = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)N?$`)
 	ednFloat   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?M?$`)

@@ -210,8 +210,8 @@ type Event struct {
 	Fault *Fault
 }
 
-// Takes reports whether a key-gone event removes a key that any client may take. A request that pops a list element
-// causes such an event, since it checks only that there is an element.
+// Takes reports whether the event removes a key that any client may take. For example, a request pops an element of a
+// list: it checks only that the list is not empty.
 func (e *Event) Takes() bool {
 	return e.F == KeyGone && e.Why == Deleted && e.Checked == CheckedPresence && e.By != ""
 }

@@ -102,8 +102,8 @@ type Fault struct {
 	On []Process
 	// To is the other side of a link, or the replica that is promoted. It is empty for all other faults.
 	To []Process
-	// Ends reports whether the end of the fault will be recorded, because the fault has a duration or the crashed
-	// server restarts. If not, the fault is over as soon as it strikes, or it lasts forever.
+	// Ends reports whether the end of the fault will be recorded. This is the case if the fault has a duration or the
+	// crashed server restarts. Otherwise, the fault is over as soon as it strikes, or it lasts forever.
 	Ends  bool
 	Loses Loss
 	// Shift, in ns, is how far a Jump sets the clock (negative for backward), or how much longer a message (Delay,

@@ -26,7 +26,8 @@ const (
 	RelativeExpiry Measure = "relative-expiry" // the server adds the TTL to its own clock
 	CountedEntries Measure = "counted-entries" // if its owner acquired a lock twice, only the last release frees it
 	GrantToken     Measure = "grant-token"     // each grant gets its own fencing token in the same step
-	// a client times another client's lease from when it first saw that lease, and for its full duration
+	// a client assumes that another client's lease runs for its full duration from the moment at which the client first
+	// saw it
 	SeenLease Measure = "seen-lease"
 	// the lease lasts longer than the time for which its holder keeps trying to renew it
 	LongLease       Measure = "long-lease"
@@ -65,10 +66,10 @@ const (
 // Applies reports whether a measure is known to apply.
 func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
 
-// MayApply reports whether a measure applies or may apply.
+// MayApply reports whether a measure is known to apply, or may apply.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
-// Unsure reports whether the header says that it is unknown whether a measure applies.
+// Unsure reports whether the header lists m among the measures that may or may not apply.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
 // StatesMeasures reports whether the header lists any measures. Recorded histories' headers seldom do.

@@ -43,8 +43,8 @@ type ServiceKind struct {
 	// Revisions means that owners are distinguished by a revision. If all members lose their disks, the revisions start
 	// over.
 	Revisions bool
-	// Compared is what a request compares to find out who owns the lock; if empty, "the owner". Shared is what two
-	// owners have in common if the comparison cannot tell them apart; if empty, "a value".
+	// Compared is what a request compares to find out who owns the lock ("the owner" if empty). Shared is what two
+	// owners have in common if the comparison cannot tell them apart ("a value" if empty).
 	Compared, Shared string
 }
 

@@ -2,6 +2,6 @@
 
 package history
 
-// Times are nanoseconds and counters grow large, so int must have 64 bits. On other platforms, the next line does not
-// compile, and the undefined name in it says why.
+// Times are in nanoseconds and counters grow large, so int must have 64 bits. On other platforms, the next line does
+// not compile, and the undefined name in it says why.
 var _ = fencepost_needs_a_64_bit_platform

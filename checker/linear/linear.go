@@ -45,13 +45,12 @@ type budget struct {
 	room int // number of steps that may still be remembered
 }
 
-// budgetFor returns the budget for a check of the given number of operations, which allows no more than the given
-// number of steps.
+// budgetFor returns a budget of at most the given number of steps, for a check of the given number of operations.
 func budgetFor(operations, steps int) budget {
 	return budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
 }
 
-// spend uses up one step. It returns false if there is none left.
+// spend uses up one step. It returns false if no steps are left.
 func (b *budget) spend() bool {
 	b.left--
 	return b.left >= 0

@@ -21,8 +21,8 @@ type Update struct {
 }
 
 // updateStep is the step function of a register. It does not need a special case for an optional update that never took
-// effect: since its Return is Forever, it can be last in an order, where its effect is never read. If the current value
-// is not the one that the update read, the step leaves it unchanged.
+// effect: such an update's Return is Forever, so it can come last in an order, where nothing reads its effect. If the
+// current value is not the one that the update read, the step leaves it unchanged.
 func updateStep(value string, u *Update) (string, bool) {
 	switch {
 	case u.Blind || value == u.Read:

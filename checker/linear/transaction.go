@@ -40,7 +40,7 @@ func newRegisters(initial []int) *registers {
 	return r
 }
 
-// enter returns the number of the state in next. If the state has none, it assigns a new one.
+// enter returns the number of the state held in r.next. If the state does not have a number yet, enter assigns one.
 func (r *registers) enter() int {
 	r.key = r.key[:0]
 	for _, v := range r.next {

@@ -45,7 +45,8 @@ func nearest(word string, choices []string) (all []string) {
 	return all
 }
 
-// sameBeginning is how many initial letters related words have in common, for example "extend" and "extension".
+// sameBeginning is the number of initial letters that related words have in common, for example "extend" and
+// "extension".
 const sameBeginning = 4
 
 // Meant returns all the choices that a word might stand for. These are the nearest choices, and those that contain the

@@ -23,7 +23,7 @@ func part(t *testing.T, name string, lines ...string) Part {
 	return Part{Name: name, History: h}
 }
 
-// took returns a line in a history that says that an acquire by the process returned ok at the given time.
+// took returns the line of a history that records a successful acquire by the process at the given time.
 func took(process string, at int) string {
 	return fmt.Sprintf(`{"time":%d,"process":%q,"type":"ok","f":"acquire","lock":"l","attempt":"%s/%d","since":%d,`+
 		`"granted":%d,"until":%d}`, at, process, process, at, at, at, at+5)

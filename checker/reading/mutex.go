@@ -31,7 +31,7 @@ func KindOf(word string) (Kind, error) {
 	return "", fmt.Errorf("unknown kind of lock %q: it must be %s", word, strings.Join(words, " or "))
 }
 
-// take marks a history as one of this kind of lock. It returns an error if the history contains anything that such a
+// take marks a history as that of a lock of this kind. It returns an error if the history contains anything that such a
 // lock does not have: operations other than acquire and release, leases, shared holds, server or resource records, or,
 // for a mutex, tokens.
 func (k Kind) take(h *history.History) error {

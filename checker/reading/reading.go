@@ -65,7 +65,7 @@ type task struct {
 	holds    []hold
 }
 
-// hold is a lock held by one owner, with how many times the owner has acquired it.
+// hold is a lock that one owner holds, with the number of times that the owner has acquired it.
 type hold struct {
 	attempt history.Attempt
 	shared  bool
@@ -233,7 +233,7 @@ func (n *nesting) release(i int, e *history.Event) {
 	}
 }
 
-// end removes an attempt's latest hold, or the latest of any attempt if a is empty.
+// end removes the most recent hold of attempt a. If a is empty, it removes the most recent hold of any attempt.
 func (n *nesting) end(t *task, a history.Attempt) {
 	for k := len(t.holds) - 1; k >= 0; k-- {
 		if a == "" || t.holds[k].attempt == a {

@@ -76,7 +76,7 @@ func (a Attempt) NotExtended(outcome history.Type) {
 	a.record(history.Extend, outcome, time.Time{}, 0)
 }
 
-// Lost records that the holder has learned that it no longer holds the lock, and has stopped its work.
+// Lost records that the holder found out it had lost the lock, and stopped its work.
 func (a Attempt) Lost() { a.record(history.Lost, history.Info, time.Time{}, 0) }
 
 // Releasing records that the work under the lock is over. Call it before releasing the lock.

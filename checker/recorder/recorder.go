@@ -8,7 +8,7 @@
 //
 // Each machine writes its own file, and check examines the files together. Options.ClockError says how far a machine's
 // clock may be from true time. If a violation depends on the order of two events and the clocks cannot decide that
-// order, the law is undecided, never violated. The order of events within a process is always certain.
+// order, check reports the law as undecided, never as violated. The order of events within a process is always certain.
 //
 // Goals: recording is cheap enough to leave on, and the recording is correct even if the service dies in the middle of
 // an operation.
@@ -43,7 +43,7 @@ type Options struct {
 	// (chronyc tracking: root dispersion + root delay/2). It must be positive: no two machines have exactly the same
 	// time.
 	ClockError time.Duration
-	// Header contains everything else that is known: locks, TTL, hold and slack, the service. New sets its Start, End
+	// Header contains everything else that is known: locks, TTL, hold, slack, and the service. New sets its Start, End
 	// and ClockError.
 	Header history.Header
 }

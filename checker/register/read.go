@@ -70,7 +70,7 @@ type list struct {
 // mostTexts is the maximum number of entries in each cache.
 const mostTexts = 1 << 16
 
-// calls represents n of a process's calls that have not returned yet and cannot be told apart.
+// calls represents several calls by a process (n of them) that have not returned yet and cannot be told apart.
 type calls struct {
 	f           history.F
 	what        string // the registers and the written values; see subject
@@ -322,7 +322,7 @@ func (t *reader) elements(text string) ([]string, bool) {
 	return l.elements, l.ok
 }
 
-// value returns the normal form of a value, or none if text is empty.
+// value returns the normal form of a value, or the constant none if text is empty.
 func (t *reader) value(text string) string {
 	if text == "" {
 		return none

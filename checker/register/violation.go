@@ -20,7 +20,8 @@ const remedy = "Send reads through whatever orders the writes (a quorum, a conse
 	"or a leader that has checked that it is still the leader): a single replica may be behind. " +
 	"Report a write as failed only if it can never take effect, and otherwise as unknown."
 
-// violation is the first operation that no order explains. Once it returned, the history could no longer be explained.
+// violation describes the first operation that no order explains. Before it returned, some order still explained the
+// history; afterward, none did.
 type violation struct {
 	*operation
 	of    *part

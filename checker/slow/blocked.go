@@ -120,7 +120,7 @@ func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	return last == history.Crashed
 }
 
-// lastSection returns the lock's latest section that began before the given position, or nil if there is none.
+// lastSection returns the lock's most recent section that began before the given position, or nil if there is none.
 func (r *reading) lastSection(lock history.Lock, by int) (last *section) {
 	for _, s := range r.sections {
 		if s.lock == lock && s.ok < by && (last == nil || s.ok > last.ok) {
@@ -186,7 +186,7 @@ func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.
 	return done
 }
 
-// isOnly reports whether the given key is the last one that the process has set, of the keys that still exist.
+// isOnly reports whether, among the keys that still exist, the given key is the last one that the process has set.
 func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
 }

@@ -162,8 +162,8 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns the same client's earlier attempt whose key window w depends on: the last attempt that set a key
-// before the window was recorded, ignoring except. The key must still have been present at that time. earlierKey
+// earlierKey returns the same client's earlier attempt whose key window w depends on: the last attempt, other than
+// except, that set a key before the window was recorded. The key must still have been present at that time. earlierKey
 // returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
@@ -200,8 +200,8 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 }
 
 // joinedKey returns another client's attempt if window w's client has joined its key, for example a reader count. This
-// is the attempt whose key the window's own attempt last extended before its grant, ignoring except. joinedKey returns
-// "" if there is no such attempt, or if the window's own attempt has set a key.
+// is the attempt, other than except, whose key the window's own attempt last extended before its grant. joinedKey
+// returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
@@ -367,7 +367,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, "", false
 }
 
-// stoodFor reports whether the key set at position set still existed when window w was recorded.
+// stoodFor reports whether the key that was set at the given position still existed when window w was recorded.
 func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	e := &r.Events[set]
 	if set > w.at {
@@ -446,9 +446,9 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether the event at position i is a useless lease extension: a member extended the lease although
-// another member was in charge, according to the last takeover of all leases before it. A takeover is recorded as a
-// key-prolonged event that no attempt requested.
+// inVain reports whether the event at position i is a useless lease extension, which means that a member extended the
+// lease although another member was in charge, according to the last takeover of all leases before it. A takeover is
+// recorded as a key-prolonged event that no attempt requested.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {

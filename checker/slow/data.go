@@ -113,9 +113,9 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy implements part (b) of the law. It checks whether the write at position i loses an update by overwriting a
-// value from which it was not computed. If so, lostBy returns the position at which the writer learned the value that
-// it used. Otherwise it returns -1.
+// lostBy implements part (b) of the law. It checks whether the write at position i loses an update. This is the case if
+// the write was not computed from the value that it overwrites. If so, lostBy returns the position at which the writer
+// learned the value from which it did compute the write. Otherwise it returns -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
 	lost := -1 // the previous write, whose value is overwritten
@@ -156,8 +156,8 @@ func (r *reading) firstValue(i int) string {
 
 // basis returns the value from which the accepted write at position i was computed: the value that the client knew when
 // it made the write call. If the history does not record the call, it is the value of the attempt's last accepted read
-// or write. basis also returns the positions at which the client learned the value (-1 if it read nothing) and
-// requested it.
+// or write. basis also returns the position at which the client learned the value (-1 if it read nothing), and the
+// position at which it requested the value.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {

@@ -122,8 +122,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind finds out why acquire a was stuck after position i. by is when it had waited too long. stuckBehind
-// returns the cause, or "stuck" if it finds no other cause.
+// stuckBehind finds out why acquire a, which had waited for too long at the time by, was stuck after position i. It
+// returns the cause, or "stuck" if it does not find any other cause.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -219,7 +219,8 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 	return false
 }
 
-// covers reports whether an interval from position from to position to is in progress just after position i.
+// covers reports whether an interval that begins at position from and ends at position to is in progress just after
+// position i.
 func covers(from, i, to int) bool { return from <= i && i < to }
 
 // standingStill returns the largest set of locks whose holders are all stuck just after position i. A holder is stuck

@@ -223,8 +223,8 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether the history put exclusion to the test. There must be a section for which matters returns
-// true, and at least as many other requests for its lock as there are permits.
+// exercised reports whether the history put exclusion to the test. There must be a section for which the function
+// matters returns true, and at least as many other requests for its lock as there are permits.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {

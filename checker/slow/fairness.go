@@ -177,8 +177,8 @@ func (r *reading) cutOff(p history.Process, i int) bool {
 	})
 }
 
-// freeTooLong returns a breach: at time by, a lock has been free for too long while a process was waiting for it. w is
-// the first acquire of that wait.
+// freeTooLong returns the breach for a lock that, at the time by, had been free for too long while a process was
+// waiting for it. w is the first acquire of that wait.
 func (r *reading) freeTooLong(w *ask, by history.Time) Breach {
 	at := max(0, lastBy(r.History, by))
 	b := Breach{[]int{w.call}, "left free while a client waits", by}

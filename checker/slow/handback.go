@@ -71,8 +71,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack examines a section's release. seen reports whether the history shows if the release had an effect. If it
-// does, effect reports the answer, and over is the position at which this was decided.
+// handedBack determines whether a section's release had an effect. seen is false if the history does not show this.
+// Otherwise, effect is the answer, and over is the position in the history at which it is certain.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -247,7 +247,7 @@ func (r *reading) takenBy(own []*standingKey) bool {
 	return !r.isQuorum(free)
 }
 
-// setsAgain reports whether the event is a client setting its own key to the value that the key already has.
+// setsAgain reports whether the event shows that the client set its own key to the value that the key already had.
 func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
 	return r.processOf(cmp.Or(e.By, e.Of)) == s.process && r.processOf(e.Of) == s.process && e.Value != "" &&
 		e.Value == k.value

@@ -99,7 +99,7 @@ func readingOf(h *history.History) *reading {
 }
 
 // usesResource reports whether anybody reads or writes the data. If nobody does, faults of the resource and its links
-// do not affect anybody.
+// do not matter.
 func (r *reading) usesResource() bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.Process != history.Nemesis && (e.F == history.Read || e.F == history.Write || e.F == history.Apply)
@@ -119,9 +119,10 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire handles an event that is the call or return of an acquire. A return ends the oldest open acquire by the same
-// task for the same lock whose call names the same attempt. If the call or the return does not name an attempt, it ends
-// the oldest open acquire. If only the outcome is recorded, the acquire begins and ends at that position.
+// acquire handles an event that is the call or return of an acquire. A return ends an open acquire by the same task for
+// the same lock: the oldest one whose call names the same attempt or, if there is none, the oldest one for which the
+// call or the return does not name an attempt. If only the outcome is recorded, the acquire begins and ends at that
+// position.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, task: e.Task, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
@@ -152,8 +153,9 @@ func (r *reading) acquire(i int, e *history.Event) {
 	}
 }
 
-// belongsTo returns the section that the event at position i belongs to: the latest grant to its attempt for its lock.
-// If the event does not name an attempt, it is the latest open section of its process and lock.
+// belongsTo returns the section that the event at position i belongs to: the latest section of its attempt and lock or,
+// if the event does not name an attempt, the latest open section of its process and lock. It returns nil if there is
+// none.
 func (r *reading) belongsTo(i int) *section {
 	e := &r.Events[i]
 	for _, s := range slices.Backward(r.sections) {
@@ -194,9 +196,9 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 }
 
 // mayBeOver returns the earliest position after position call at which something that a crashed process was doing may
-// have ended. Usually this is its recorded end (end) or the position of the recorded crash (i), whichever is earlier.
-// If the crash was noticed late, the process may have died at any time since it was last known to be alive, so the
-// result may be earlier.
+// have ended. Usually this is its recorded end (at position end) or the recorded crash (at position i), whichever comes
+// first. If the crash was noticed late, the process may have died at any time since it was last known to be alive, so
+// the result may be earlier.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -292,8 +294,8 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	return true, f
 }
 
-// over returns the position where the fault is over. A crash without a restart is over as soon as it strikes. The same
-// goes for a clock jump and a reset connection.
+// over returns the position where the fault is over. A crash without a restart is over as soon as it strikes, and so
+// are a clock jump and a connection reset.
 func (r *reading) over(f *fault) int {
 	if f.to == r.none && !f.kind.Lasts() && !f.Ends {
 		return f.from

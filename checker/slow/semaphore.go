@@ -86,8 +86,9 @@ func (r *reading) crowdedSections() (broken []Breach, uncertain bool) {
 }
 
 // endedByTaker reports whether a client removed a set member because the member had expired on the client's clock.
-// (Servers never remove members by themselves.) The clock on the member's server must not have been changed by an
-// earlier fault. If the lock has only one permit, an earlier fault must have changed some client's clock.
+// (Servers never remove members by themselves.) It returns true only if no earlier fault has changed the clock of the
+// member's server. If the lock has only one permit, it also requires that an earlier fault has changed some client's
+// clock.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

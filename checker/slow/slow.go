@@ -79,7 +79,7 @@ func lastBy(h *history.History, t history.Time) int {
 	return last
 }
 
-// undetermined lists incomplete causes. This package can only tell how such a cause begins.
+// undetermined lists the beginnings of those causes that this package cannot determine completely.
 var undetermined = []string{"", "stuck", "holder outlived its lease"}
 
 // isBy reports whether a reported cause agrees with the breach's cause. If this package determines only the beginning
@@ -94,7 +94,8 @@ func (b Breach) shownBy(r Reported) bool {
 }
 
 // Differs describes how the outcome and the reported breaches differ from the finding, or returns "" if they agree.
-// Package checker reports only the first breach for each cause.
+// Package checker reports only the first breach for each cause, so the list of reported breaches may be shorter than
+// f.Breaches.
 func (f Finding) Differs(outcome string, reported []Reported) string {
 	if outcome != f.Outcome {
 		return "outcome"
@@ -132,7 +133,7 @@ func (v Verdict) Of(law string) Finding {
 	return Finding{}
 }
 
-// law is a law's name and the function that checks it.
+// law pairs a law's name with the function that checks it.
 type law struct {
 	name string
 	read func(*reading) Finding

@@ -7,8 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Overtaking is a grant to a process while another process, which had asked for the lock earlier, was still waiting for
-// it.
+// Overtaking is a grant to one process while another, which had asked for the lock earlier, was still waiting for it.
 type Overtaking struct {
 	Grant   int32
 	Waiting int32 // index of the acquire of the process that had asked earlier
@@ -98,8 +97,8 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 	return false
 }
 
-// waitsFor reports whether a process was still waiting for the lock when another process got grant g. It was not if its
-// own grant had been decided before g, or if it gave up its acquire before g or no later than the slack after g.
+// waitsFor reports whether a process was still waiting for the lock when another process got grant g. It was not in two
+// cases: its own grant had been decided before g, or it gave up its acquire before g or within Order.Slack after g.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:

@@ -78,7 +78,8 @@ func (t *Trace) Loses(lock int32, own Basis) bool {
 	return own.asked <= d.At || !t.fromNowhere(lock, own.Value)
 }
 
-// fromNowhere reports whether a value is not the initial value and was not written by anyone in the history.
+// fromNowhere reports whether a value came from nowhere: it is not the initial value, and nobody in the history wrote
+// it.
 func (t *Trace) fromNowhere(lock int32, value string) bool {
 	s := &t.Scan
 	if value == s.Data[lock].Initial {

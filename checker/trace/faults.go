@@ -62,8 +62,8 @@ type faultName struct {
 	line string
 }
 
-// underWay lists the faults that have struck, by name and in order. A fault that has ended stays in its list until
-// oldest removes it.
+// underWay lists the faults in progress under each name, in the order in which they struck. A fault that has ended
+// stays in its list until oldest removes it.
 type underWay map[faultName][]int32
 
 func (u underWay) add(n int32, name faultName) {
@@ -150,7 +150,7 @@ func (t *Trace) Cite(f *Fault) string {
 	return f.Line
 }
 
-// FaultsIn returns those faults that struck strictly between two positions, and for which matches returns true.
+// FaultsIn returns the faults that struck strictly between two positions and for which matches returns true.
 func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	var list []*Fault
 	for i := range t.Faults {
@@ -161,7 +161,8 @@ func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	return list
 }
 
-// LastFault returns the latest fault before position i for which matches returns true. It returns nil if there is none.
+// LastFault returns the most recent fault, before position i, for which matches returns true. It returns nil if there
+// is none.
 func (t *Trace) LastFault(i int, matches func(*Fault) bool) *Fault {
 	for n := len(t.Faults) - 1; n >= 0; n-- {
 		if f := &t.Faults[n]; f.Start < i && matches(f) {

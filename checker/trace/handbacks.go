@@ -10,9 +10,9 @@ import (
 
 // Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
 // called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on enough
-// servers to keep the lock taken. Keys set by an earlier release do not count. A release is not examined either if
-// another client shares the lock without a key of its own, as with a counter of readers, because the keys are then also
-// needed for the other client's hold.
+// servers to keep the lock taken. Keys set by an earlier release do not count. Nor is a release examined if another
+// client shares the lock without a key of its own, as with a counter of readers, because the keys are then also needed
+// for the other client's hold.
 //
 // The release had an effect if one of the client's keys is deleted, overwritten or given an earlier deadline after the
 // call. (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock is
@@ -25,7 +25,7 @@ import (
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
-	// positions of the records that set the keys which the release left in place; empty if it had an effect
+	// positions of the records that set the keys left in place by the release; empty if the release had an effect
 	Left []int32
 }
 
@@ -93,7 +93,7 @@ func emptied(lists [][]int32, n int) [][]int32 {
 
 // Handbacks returns the releases for which the history shows whether they had an effect, in the order in which they
 // were called. The header must specify servers, quorum and bound, and the servers must have recorded their keys;
-// otherwise the list is empty. It is also empty if it is the clients that decide when a lease has ended, because a
+// otherwise the list is empty. It is also empty if the clients themselves decide when a lease has ended, because a
 // holder may then let its lease end instead of releasing the lock. The list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
@@ -137,9 +137,9 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key set at a position means that the lock is free, such as a token that a release
-// returns to a list, or a value that means "free". Such a key was set by a release, or by an attempt that took such a
-// key to obtain the lock and set it again before its release.
+// handedBack reports whether the record at a position sets a key that marks the lock as free, for example by returning
+// a token to a list, or by writing a value that means "free". Either a release set the key, or an attempt took such a
+// key to obtain the lock and put it back before its release.
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
@@ -205,7 +205,7 @@ func (t *Trace) holdsAnother(n int32) bool {
 		func(m int32) bool { return m != n && t.Grants[m].Lock == g.Lock && t.Grants[m].End > g.Release })
 }
 
-// lendsKeys reports whether another client shares the lock when grant n is released, but has no key of its own.
+// lendsKeys reports whether, when grant n is released, another client shares the lock without having a key of its own.
 func (t *Trace) lendsKeys(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	if !g.Shared {
@@ -263,8 +263,8 @@ func (t *Trace) noteKey(at int32) {
 	}
 }
 
-// applyTo handles the record at a position, which changes the given key. It updates the releases that have left this
-// key in place so far.
+// applyTo handles the record at a position, which changes the given key. It updates the outcomes of those releases that
+// have left this key in place so far.
 func (t *Trace) applyTo(lock, key int32, at int) {
 	h := &t.handbacks
 	h.active[lock] = slices.DeleteFunc(h.active[lock],
@@ -295,8 +295,8 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows reports whether the history shows if a release had an effect. If it did not, shows lists the keys that were
-// left in place.
+// shows reports whether the history makes it clear if a release had an effect. If the release did not have an effect,
+// shows stores in w.Left the positions of the records that set the keys left in place.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
 	crash := t.CrashAfter(g.Process, g.Release)
@@ -335,8 +335,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy returns the position of the last event, starting at the given position, that is not later than due. If there
-// is none, it returns the position before from.
+// LastBy returns the position of the last event that is not later than due, ignoring all events before position from.
+// If there is no such event, it returns from-1.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

@@ -32,8 +32,8 @@ func (t *Trace) liveAt(e *history.Event) *liveKey {
 	return t.live.at.pointer(place{t.Keeper(e.Process), e.Lock, e.Member})
 }
 
-// Keeper returns the process that stores the keys a server records: the service if the server is a member of one, and
-// the server itself otherwise.
+// Keeper returns the process that stores the keys that a server records: the service if the server is a member of one,
+// and otherwise the server itself.
 func (t *Trace) Keeper(server history.Process) history.Process {
 	if t.History.Header.OneService() {
 		return t.Unit(server)
@@ -41,8 +41,8 @@ func (t *Trace) Keeper(server history.Process) history.Process {
 	return server
 }
 
-// Unit returns a name for all servers that share one copy of a lock: the first member of the server's group, or the
-// server itself if it is not in a group.
+// Unit returns the name that stands for all servers with the same copy of a lock: the first member of the server's
+// group, or the server itself if it is not in a group.
 func (t *Trace) Unit(p history.Process) history.Process {
 	for _, group := range t.History.Header.Groups {
 		if slices.Contains(group, p) {

@@ -28,8 +28,8 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 // been renewed for a TTL.
 //
 // A key that was set again after it had expired does not count, because another client may have held the lock in
-// between. If a quorum of servers decides, the result is for the key without which there would no longer be a quorum.
-// It is Never if the servers recorded too few keys for a quorum.
+// between. If a quorum of servers decides, lastDue returns the times of the key whose expiry ends the quorum. It
+// returns Never if the servers recorded too few keys for a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process

@@ -46,8 +46,8 @@ func (t *Trace) Lapsed(c Change) bool {
 }
 
 // LapsedEarly reports whether a fault ended the owner's lease early by setting the wall clock of the key's server
-// forward or making it run fast. By that clock, the owner had not set or extended its key for a TTL, although less time
-// had really passed.
+// forward or making it run fast. By that clock, the owner had not set or extended its key for a TTL, although less than
+// a TTL of true time had passed.
 func (t *Trace) LapsedEarly(c Change) bool {
 	at, ttl := t.LastKept(c), t.ttlOf(c)
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
@@ -130,8 +130,8 @@ func (t *Trace) stays(k, before int) bool {
 }
 
 // EarlierKey returns the same client's earlier attempt whose key window s depends on. This is the last attempt that set
-// a key before the window was recorded, provided that the key still existed then. The attempt except is ignored.
-// EarlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// a key before the window was recorded, provided that the key still existed then. EarlierKey ignores the attempt given
+// as except. It returns "" if there is no such attempt, or if the window's own attempt has set a key.
 //
 // In a service with one replicated log, it is enough that the key existed when the acquire was called. There, a session
 // uses its earlier attempt's key, and may not notice that the key has expired.
@@ -156,8 +156,8 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 }
 
 // JoinedKey returns another client's attempt whose key (for example, a reader count) the client of window s has joined.
-// This is the last key that the window's own attempt extended before it was granted the lock. The attempt except is
-// ignored. JoinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// This is the last key that the window's own attempt extended before it was granted the lock. JoinedKey ignores the
+// attempt given as except. It returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {

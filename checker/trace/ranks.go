@@ -70,7 +70,7 @@ func (t *Trace) earlier(a, b *Grant) bool {
 }
 
 // Incomparable reports whether some other grant that took effect cannot be ordered relative to a, because one of the
-// two lacks times or a token. counted says whether d counts a itself among the grants that took effect.
+// two lacks times or a token. counted must be set if a itself is one of the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {
@@ -84,8 +84,8 @@ func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	return false
 }
 
-// ranks is a set of grants that, in most cases, can tell quickly that none of them is later than a given grant. Only in
-// the remaining cases is the set searched.
+// ranks is a set of grants. In most cases, it can rule out without a search that one of its grants is later than a
+// given grant. Only otherwise are all grants searched.
 type ranks struct {
 	latest history.Time // the latest time at which any grant's request left its client
 	// top holds the grants that no other grant exceeds in both token and decision time. The tokens are in ascending
@@ -145,8 +145,8 @@ func (t *Trace) Rank(at int, lock, n int32) {
 	}
 }
 
-// Superseded finds the first accepted read or write by a grant later than grant n. It returns its index in the lock's
-// effects, or -1 if there is none.
+// Superseded finds the first accepted read or write whose grant is later than grant n. It returns its index in the
+// lock's effects, or -1 if there is none.
 func (t *Trace) Superseded(lock, n int32) int {
 	d, g := &t.Scan.Data[lock], &t.Grants[n]
 	others := &d.ranks[0]

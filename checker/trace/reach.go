@@ -55,7 +55,8 @@ func (x *Impact) IsLike(y Impact) bool {
 }
 
 // QuorumReachable reports whether a client could reach a quorum of servers throughout the positions from call to end.
-// The client and these servers must have been up and not paused. call must not decrease from one use to the next.
+// The client and these servers must have been up and not paused. The position call must not be lower than in the
+// previous use.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)
@@ -141,7 +142,7 @@ func (t *Trace) enough(g *absence) bool {
 	return h.IsQuorum(left)
 }
 
-// agree reports whether some of the members, no two of which are cut off from each other, satisfy enough.
+// agree reports whether enough returns true for some group of the members in which no two are cut off from each other.
 func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
 	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {
@@ -172,7 +173,7 @@ func (t *Trace) IsServer(p history.Process) bool {
 // over.
 type calmAt struct{ from, over int }
 
-// listCalm records in t.calms, for each fault, the position by which it and all earlier faults were over.
+// listCalm fills t.calms. For each fault, it records the position by which that fault and all earlier ones had ended.
 func (t *Trace) listCalm() {
 	t.calms = t.calms[:0]
 	over := -1
@@ -183,7 +184,7 @@ func (t *Trace) listCalm() {
 	}
 }
 
-// calmBefore returns the position by which all faults that struck before position i were over. It returns Open if one
+// calmBefore returns the position by which all faults that struck before position i had ended. It returns Open if one
 // of them is still active, and -1 if none struck.
 func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })

@@ -54,9 +54,9 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 }
 
 // Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
-// reported once per period between faults. The first waiter that still had a quorum of servers comes first, because the
-// others are blocked by their missing servers. The rest are in the order in which they became overdue; most limits
-// their number.
+// reported once per period between faults. The first waiter that still had a quorum of servers comes first, because
+// waiters without a quorum are blocked by the missing servers. The rest are in the order in which they became overdue;
+// most limits their number.
 //
 // To save time, Stuck does not determine which locks are making no progress until some wait has lasted longer than
 // limit.
@@ -232,8 +232,9 @@ func (s *standstill) holderStuck(n int32) history.Time {
 	return from
 }
 
-// follow goes from waiter n to a holder of its lock that is itself waiting, then to a holder of that holder's lock, and
-// so on. It stops at a waiter that it has already visited, or when no holder is waiting.
+// follow goes from waiter n to a holder of the lock that n is waiting for, if this holder is itself waiting, then to a
+// holder of the lock that this holder is waiting for, and so on. It stops at a waiter that it has already visited, or
+// when no holder is waiting.
 func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	var path []int32
 	for {

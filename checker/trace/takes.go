@@ -44,9 +44,9 @@ func (t *Trace) PutsBack(at int, n int32) bool {
 }
 
 // Spent is for locks that a client gets by taking an element from a list. If the list is empty at the given position,
-// Spent returns the position at which a client took the last element. It returns -1 if an element is left, or if the
-// lock is of another kind. An element also counts as taken if its taker was never granted the lock, for example because
-// its request arrived late.
+// Spent returns the position at which its last element was taken. It returns -1 if an element is left, or if the lock
+// is of another kind. An element also counts as taken if the attempt that took it was never granted the lock, for
+// example because its request arrived late.
 func (t *Trace) Spent(lock int32, at int) (last int) {
 	last = -1
 	for k, i := range t.Keys {

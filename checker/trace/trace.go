@@ -189,7 +189,7 @@ func (t *Trace) Read(h *history.History) {
 	}
 }
 
-// longHistory is the number of events at which it starts to pay to count them by kind before reading them.
+// longHistory is the minimum number of events for which it pays to count them by kind before reading them.
 const longHistory = 1 << 16
 
 // makeRoom allocates memory for all of a history's acquires at once. Growing the lists step by step would leave several

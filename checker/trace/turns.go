@@ -23,7 +23,8 @@ func (t *Trace) waits() []wait {
 		lock int32
 	}
 	all := make([]wait, 0, len(t.Asks))
-	// waits that the waiter's next acquire may continue; there are several if several of its tasks asked at once
+	// for each waiter, the waits that its next acquire may continue; there are several if several of its tasks asked at
+	// once
 	gaveUp := make(map[waiter][]int)
 	for n := range t.Asks {
 		a := &t.Asks[n]

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// clashesByPairs is a simple version of interval.clashes to compare it with: it examines every pair.
+// clashesByPairs is a simple version of interval.clashes, for comparison: it examines every pair.
 func clashesByPairs(spans []Span) (pairs [][2]int) {
 	for j := range spans {
 		for i := range spans[:j] {
@@ -22,9 +22,9 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 	return pairs
 }
 
-// TestTheSweepFindsThePairThatPairsFind checks that interval.clashes finds the same pairs as comparing every pair. The
-// random spans are in any order. In some lists, a grant has several spans, like a lease with extensions. In others it
-// has only one, which may end before it begins, like a critical section.
+// TestTheSweepFindsThePairThatPairsFind checks that interval.clashes finds the same pairs as a comparison of all pairs.
+// The random spans are in any order. In some lists, a grant has several spans, like a lease with extensions. In others
+// it has only one, which may end before it begins, like a critical section.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var v interval
@@ -122,7 +122,7 @@ func randomUses(r *rand.Rand) *history.History {
 	return h
 }
 
-// undisturbedByPairs is a simple version of Uses and Undisturbed to compare them with: it examines every other acquire.
+// undisturbedByPairs is a simple version of Uses and Undisturbed, for comparison: it examines every other acquire.
 func undisturbedByPairs(t *Trace, n, end int) bool {
 	a := &t.Asks[n]
 	since := t.Time(a.Call) - t.History.Header.TTL
@@ -175,7 +175,7 @@ func TestUsesFindWhatPairsFind(t *testing.T) {
 	}
 }
 
-// lastKeptByWalk is a simple version of LastKept to compare it with: it examines every earlier record.
+// lastKeptByWalk is a simple version of LastKept, for comparison: it examines every earlier record.
 func lastKeptByWalk(t *Trace, c Change) int {
 	e, unnamed := &t.History.Events[c.At], -1
 	for at := c.At - 1; at >= 0; at-- {
@@ -210,7 +210,7 @@ func setsAnother(t *Trace, k *history.Event) (another bool) {
 	return another
 }
 
-// sparesByWalk is a simple version of Spares to compare it with: it examines every record.
+// sparesByWalk is a simple version of Spares, for comparison: it examines every record.
 func sparesByWalk(t *Trace, c Change) bool {
 	e, kept := &t.History.Events[c.At], lastKeptByWalk(t, c)
 	return e.F == history.KeyProlonged && kept >= 0 && e.Until >= t.History.Events[kept].Until &&

@@ -58,7 +58,7 @@ func (t *Trace) Updates() [][]linear.Update {
 	return u.lists
 }
 
-// pairs collects updates by lock.
+// pairs groups updates by the lock that they belong to.
 type pairs struct {
 	of    map[history.Attempt]int // index in all
 	all   []pairing

@@ -142,8 +142,8 @@ func (t *Trace) Undisturbed(n int32, end int) bool {
 }
 
 // sessionsLost reports whether a service's only member restarted without its disk, and therefore without any sessions,
-// between a time and a call. A client may be slow to notice this: ZooKeeper rejects clients that have seen a later
-// state than its own.
+// between the given time and the given call. A client may be slow to notice this: ZooKeeper rejects clients that have
+// seen a later state than its own.
 func (t *Trace) sessionsLost(since history.Time, call int) bool {
 	h := &t.History.Header
 	return h.OnlyMember() && h.Service.Kind().Sessions && slices.ContainsFunc(t.Faults, func(f Fault) bool {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepBinary stores a program in the given folder's file system. It returns a path that this process can execute the
-// program from until the file is closed. The file has no name, so nothing is left of it when this process is killed. If
+// keepBinary stores a program in the given folder's file system. It returns a path at which this process can execute
+// the program until the file is closed. The file has no name, so nothing is left of it when this process is killed. If
 // the file system does not support unnamed files, the file has a name until it has been opened.
 func keepBinary(folder string, content []byte) (path string, open *os.File, err error) {
 	nameless, err := os.OpenFile(folder, os.O_RDWR|unix.O_TMPFILE, 0o700)
@@ -24,8 +24,8 @@ func keepBinary(folder string, content []byte) (path string, open *os.File, err 
 	return executable(open), open, errors.Join(err, nameless.Close())
 }
 
-// keepNamed is like keepBinary, for a file system without unnamed files. It removes the file's name once the file is
-// open.
+// keepNamed is like keepBinary, but for file systems that do not support unnamed files. It removes the file's name once
+// the file is open.
 func keepNamed(folder string, content []byte) (path string, open *os.File, err error) {
 	name := filepath.Join(folder, "lock.test")
 	if err = os.WriteFile(name, content, 0o700); err == nil {

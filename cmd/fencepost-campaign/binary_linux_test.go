@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestATestBinaryHasNoName checks that a stored test binary can be executed even though it has no name. Because it has
-// none, a killed process does not leave a file behind.
+// TestATestBinaryHasNoName checks that a stored test binary can be executed even though its file has no name. Because
+// the file has no name, a killed process does not leave it behind.
 func TestATestBinaryHasNoName(t *testing.T) {
 	t.Parallel()
 	echo, err := exec.LookPath("echo")

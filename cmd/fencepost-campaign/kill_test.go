@@ -45,7 +45,7 @@ func (k *killed) serve() {
 	waitFor(k.t, says, "the server of campaign")
 }
 
-// worker1 starts a single worker process for a campaign. It ends when the test process ends.
+// worker1 starts a single worker process for a campaign. The process ends when the test process does.
 func worker1(t testing.TB, dir, file, name string) *exec.Cmd {
 	t.Helper()
 	a, err := access.ReadFile(file)
@@ -78,8 +78,8 @@ func (k *killed) work(i int) {
 	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
 }
 
-// watch returns a channel. Whenever a worker asks for a portion of the search or stores a result, the channel receives
-// the subject of the worker's message.
+// watch returns a channel that receives the subject of a worker's message whenever a worker asks for a portion of the
+// search or stores a result.
 func (k *killed) watch() <-chan string {
 	k.t.Helper()
 	a, err := access.ReadFile(k.access())

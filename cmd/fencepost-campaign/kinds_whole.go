@@ -14,7 +14,7 @@ import (
 )
 
 // wholly runs search, which performs its stages with the given hands. If some results of a stage are missing, the
-// search ends as if it were interrupted.
+// search ends as if it had been interrupted.
 func wholly(ctx context.Context, hands *staged, search func(context.Context, campaign.Hands) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

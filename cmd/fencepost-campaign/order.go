@@ -264,7 +264,7 @@ func workers(j *job) (all []campaign.Worker, err error) {
 	return all, nil
 }
 
-// Make performs a stage's jobs with positions in the given range (see campaign.Stage), and returns their result.
+// Make performs the jobs at the given range of positions in a stage (see campaign.Stage), and returns their results.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	name, stage, _ := strings.Cut(s.Name, between)
 	for i, e := range w.j.order.Entries {

@@ -88,7 +88,7 @@ func (p *place) serve(folder string) (err error) {
 	return p.connect()
 }
 
-// trust sets p's access to a. It also permits the test binaries given with --binary.
+// trust copies a to p.access, and also permits the test binaries given with --binary.
 func (p *place) trust(a *access.Server) {
 	binaries := p.access.Binaries
 	p.access = *a

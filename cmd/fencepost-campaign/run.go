@@ -125,7 +125,7 @@ func (b *begun) meet(elsewhere bool, entries []entry, files map[string][]byte) e
 	return err
 }
 
-// follow coordinates the campaign until it ends, and then reports it.
+// follow coordinates the campaign until it ends, and then reports its results.
 func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded bool) error {
 	j, err := b.join(ctx)
 	if j != nil {

@@ -48,7 +48,7 @@ func (j *job) write(run *single.Run) {
 }
 
 // folderOfRuns returns the default output folder for runs. Its name contains a hash in two cases: if the faults are not
-// the scenario's own, or if the plan was replayed with the scenario file next to it, which may differ from another
+// the scenario's own, or if a plan was replayed with a scenario file, because that file may differ from another
 // scenario of the same name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// recorded is one invocation of the command "fencepost check".
+// recorded is one invocation of the "fencepost check" command.
 type recorded struct {
 	output.Frame
 	reading, lock, initial string

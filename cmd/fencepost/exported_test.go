@@ -301,7 +301,7 @@ func (h *house) parts(of types.Type) {
 	}
 }
 
-// exportData returns a lookup of the compiler's export data for each package.
+// exportData returns a function that looks up the compiler's export data for a package.
 func exportData(t *testing.T) importer.Lookup {
 	t.Helper()
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", "./...")

@@ -61,7 +61,7 @@ func TestNoFunctionChangesAGlobal(t *testing.T) {
 	}
 }
 
-// changed lists the package variables, in its own package and others, that a function assigns to. A name that is
+// changed lists the package variables that a function assigns to, in its own package and in others. A name that is
 // declared anywhere in the function counts as local.
 func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
 	imported := map[string]bool{}

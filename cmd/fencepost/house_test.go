@@ -79,8 +79,8 @@ var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest"
 	"scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow checks that no package imports one from a higher layer. It also checks that only
-// tests import the packages in testsOnly: for example, checker/slow is slow, and checker/testkit has a flag and an init
-// function that are only for tests.
+// tests import the packages in testsOnly. These are unsuitable for other code: for example, checker/slow is slow, and
+// checker/testkit has a flag and an init function that are only for tests.
 func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	floor := func(room string) int {
 		name, _, _ := strings.Cut(room, "/")
@@ -179,7 +179,7 @@ func simulated(room string) bool {
 	})
 }
 
-// readsFiles is the one simulated file that may import os, because it loads scenario files.
+// readsFiles is the only file in a simulated package that may import os, because it loads scenario files.
 const readsFiles = "scenarios/file.go"
 
 type source struct {
@@ -282,7 +282,7 @@ var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/
 // makesFolders is the package that creates temporary folders, and removes those left behind by killed processes.
 const makesFolders = "scenarios/temporary"
 
-// becomesCampaign is the file that replaces this process with the campaign program.
+// becomesCampaign is the file with the code that replaces this process with the campaign program.
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
 // underTests lists the packages that start processes and are called by users' tests.

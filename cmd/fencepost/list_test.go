@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAMisspelledPatternGetsOneThatFinds takes words that "fencepost list" can find, and leaves out a letter or swaps
-// two. If the misspelled word does not match anything, the word that is suggested instead must. The test tries a sample
-// of the words, which is larger in continuous integration and in a full run.
+// TestAMisspelledPatternGetsOneThatFinds checks that if a misspelled word does not match anything, the word that is
+// suggested instead does. It takes words that "fencepost list" can find, and leaves out a letter or swaps two. The test
+// tries a sample of the words, which is larger in continuous integration and in a full run.
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 5 || len(w) > 20 })

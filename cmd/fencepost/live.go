@@ -106,7 +106,8 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf sets j.plan to the scenario's plan or the plan file's plan. seeded reports whether the user gave a seed.
+// planOf sets j.plan to the plan in the plan file or, if there is no such file, to the scenario's plan. seeded reports
+// whether the user gave a seed.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {
@@ -199,8 +200,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged returns the error to end the command with if the run could not be judged for reasons unrelated to the lock.
-// It first writes the history.
+// unjudged handles a run that could not be judged for reasons unrelated to the lock. It writes the history and returns
+// the error that the command ends with.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -209,8 +210,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess weakens the judgment of a run that ended before its work was done. The run becomes undecided. The only
-// mismatches that remain are law violations, because they did occur.
+// decideLess weakens the judgment of a run that ended before its work was done: the run becomes undecided. Mismatches
+// are dropped, except law violations, because those did occur.
 func decideLess(j *format.Judgment) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {

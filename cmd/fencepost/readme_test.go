@@ -231,7 +231,7 @@ func TestReadmeScenarioComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// fill replaces the text between two marks with the given name.
+// fill replaces the text between the two marks that have the given name.
 func fill(t *testing.T, text, name, content string) string {
 	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->", name)

@@ -63,7 +63,7 @@ func ownBuild() *builtFrom {
 	return buildOf(info)
 }
 
-// buildOf describes the build, based on the information that the go command recorded in the program.
+// buildOf describes the build, based on the information that the go command embedded in the program.
 func buildOf(info *debug.BuildInfo) *builtFrom {
 	b := &builtFrom{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
 	if b.Version == "" {

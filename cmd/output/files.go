@@ -127,8 +127,8 @@ func (f *Files) Spare(names ...string) error {
 	return nil
 }
 
-// Adopt records that this program has written a file in the folder, so that it may be overwritten. The caller must have
-// recognized its content.
+// Adopt records that this program has written a file in the folder, so that the file may be overwritten. Before calling
+// Adopt, the caller must make sure that the content is from this program.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
 // existing returns the contents of a file in the folder, or nil if it does not exist. It returns an error if the file

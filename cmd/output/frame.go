@@ -36,8 +36,8 @@ type Frame struct {
 	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register adds the --json, --junit and --html flags to a command. beside is appended to the help text of --html, and
-// says which other files are written next to the page.
+// Register adds the --json, --junit and --html flags to a command. The string beside is appended to the help text of
+// --html; it says which other files are written next to the page.
 func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)

@@ -27,7 +27,7 @@ func seal(text []byte) []byte {
 	return append(bytes.Clone(text), sealBegin+sumOf(text)+sealEnd...)
 }
 
-// ours reports whether content is a file of this kind that this program has written. For a webPage, it also checks that
+// ours reports whether this program has written content as a file of this kind. For a webPage, it also checks that
 // nobody has changed the file since.
 func (k fileKind) ours(content []byte) bool {
 	if k == metrics {

@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// printable is a writer for text that people read. It escapes characters that a terminal would interpret as commands,
-// for example as \u001b, which JSON parsers convert back to the character. Input is checked where it is read. This
-// writer covers text that is not checked, such as names in file-system error messages. If the terminal shows colors,
-// the escape sequences for text styles pass unchanged.
+// printable is a writer for text that people read. It replaces each character that a terminal would interpret as a
+// command with an escape such as \u001b, which JSON parsers convert back to the character. Input is checked where it is
+// read. This writer covers text that is not checked, such as names in file-system error messages. If the terminal shows
+// colors, the escape sequences for text styles pass unchanged.
 type printable struct {
 	to     io.Writer
 	styles bool

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// TestPrintableTakesTextInPieces writes each text in two pieces, split at each byte in turn.
+// TestPrintableTakesTextInPieces checks that the output is the same if a text is written in two pieces, split at any
+// byte.
 func TestPrintableTakesTextInPieces(t *testing.T) {
 	for text, want := range map[string]string{
 		"a é 世\t\x1b[2J\u009b\n": "a é 世\t" + `\u001b[2J\u009b` + "\n",

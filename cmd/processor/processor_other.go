@@ -11,5 +11,5 @@ var started = time.Now()
 // Time returns the time since the process began, because processor time is not available on this system.
 func Time() time.Duration { return time.Since(started) }
 
-// WithChildren returns the same as Time.
+// WithChildren returns the same value as Time.
 func WithChildren() time.Duration { return Time() }

@@ -74,8 +74,8 @@ func hasGo(folder string) bool {
 const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\n" +
 	"fencepost live -h describes its input and what it reports"
 
-// OpenWith is like OpenTest, but if client is not empty, it opens a scenario in which each client is a process running
-// the command client. The scenario can be run until the Guest is closed.
+// OpenWith is like OpenTest if client is empty. Otherwise client is a command, and OpenWith opens a scenario in which
+// each client is a process running this command. The scenario can be run until the Guest is closed.
 func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	if client == "" {
 		return OpenTest(name, test)

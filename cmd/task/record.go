@@ -22,8 +22,8 @@ const (
 // savedEvery is the interval between saves. If the program is killed, at most this much work is lost.
 const savedEvery = time.Second
 
-// FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that exploring a
-// changed scenario begins in another folder.
+// FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so a changed
+// scenario is explored in a different folder.
 func FolderOf(e *search.Result) string {
 	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
 	if e.Shard != search.Whole {

@@ -30,8 +30,8 @@ func TestRecordsAreReadUpToALimit(t *testing.T) {
 	}
 }
 
-// TestNoRecordOfAQuarterGigabyteIsRead checks that the error names the limit. The file is sparse, so it takes up no
-// space.
+// TestNoRecordOfAQuarterGigabyteIsRead checks that such a long record is rejected with an error that names the limit.
+// The file is sparse, so it takes up no space.
 func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, ExplorationFile))

@@ -24,7 +24,7 @@ const sweepFile = "sweep.json"
 // 300 runs breaks a law, then, with 95% confidence, fewer than one run in a hundred breaks it.
 const edgeSeeds = 300
 
-// SweepAsked says what a sweep varies and judges, as the user wrote it.
+// SweepAsked says what a sweep varies and judges, in the user's own words.
 type SweepAsked struct {
 	Target     string   `json:"target"` // the scenario's name or file
 	Set        []string `json:"set,omitempty"`

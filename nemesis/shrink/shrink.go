@@ -17,8 +17,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// OtherSeeds is the number of additional seeds to try before a fault is kept: seeds 1 to 16. A fault may seem necessary
-// under the plan's own seed only because its removal happens to change the order in which messages arrive.
+// OtherSeeds is the number of additional seeds, from 1 to 16, to try before a fault is considered necessary. The plan's
+// own seed is not enough: without the fault, the failure may go away only because messages happen to arrive in a
+// different order.
 const OtherSeeds = 16
 
 // Shrink makes a failing plan small. The result has two properties. If any fault is removed, the failure goes away
@@ -42,9 +43,9 @@ func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) 
 	return p
 }
 
-// Reduce is the first half of Shrink. It removes faults until none can be removed, under the plan's own seed or any of
-// the OtherSeeds. Then it changes the seed to the lowest of the OtherSeeds that shows the failure, if that is below the
-// plan's own.
+// Reduce is the first half of Shrink. It removes faults until, without any one of the remaining faults, the plan no
+// longer fails under its own seed or any of the OtherSeeds. Then it changes the seed to the lowest of the OtherSeeds
+// that shows the failure, if that is below the plan's own.
 //
 // This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): Reduce
 // tries to remove all faults at once, then halves, quarters and so on down to single faults.
@@ -78,8 +79,8 @@ func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.P
 	return p
 }
 
-// reduceUnderOthers looks for a smaller plan that fails under at least one of the seeds. It tries plans without faults,
-// with a single fault, and with one fault fewer.
+// reduceUnderOthers looks for a smaller plan that fails under the plan's own seed or one of the OtherSeeds. It tries
+// the plan without any faults, then with only one of its faults, and then without one of its faults.
 func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nemesis.Plan, found bool) {
 	n := len(p.Faults)
 	if n == 0 {
@@ -184,7 +185,7 @@ func (two pair) swap(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-// swaps returns the pairs of processes to swap to lower the sum of all process numbers in the plan.
+// swaps returns the pairs of processes for which a swap would lower the sum of all process numbers in the plan.
 func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	times := map[sim.ProcessID]int{} // how many times each process is named
 	var all []sim.ProcessID
@@ -246,7 +247,7 @@ func withSeed(p nemesis.Plan, seed uint64) nemesis.Plan {
 	return p
 }
 
-// withoutFaults returns the plan without n of its faults, starting at index from.
+// withoutFaults returns the plan without the n faults that start at index from.
 func withoutFaults(p nemesis.Plan, from, n int) nemesis.Plan {
 	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
 	return p

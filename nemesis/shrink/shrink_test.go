@@ -50,8 +50,8 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	}
 }
 
-// TestReduceFindsTheSetThatFails checks that Reduce returns a particular set of faults if plans fail if and only if
-// they contain that set. The plans have up to eight faults.
+// TestReduceFindsTheSetThatFails makes a plan fail if and only if it contains a particular set of faults. Reduce must
+// return that set. The plans have up to eight faults.
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {
@@ -64,7 +64,7 @@ func TestReduceFindsTheSetThatFails(t *testing.T) {
 }
 
 // TestReduceTriesOtherSeeds checks that Reduce returns a plan from which no fault can be removed under any of the seeds
-// that it tries. Random sets of faults fail, and different ones for each seed.
+// that it tries. Which sets of faults fail is random, and different for each seed.
 func TestReduceTriesOtherSeeds(t *testing.T) {
 	const faults = 5
 	lower := 0
@@ -241,8 +241,8 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	}
 }
 
-// TestShrinkTidiesUp checks that Shrink changes a client's number to the lowest one in two faults, a crash and a cut,
-// and sorts the faults.
+// TestShrinkTidiesUp checks that Shrink gives a client that is named in two faults, a crash and a cut, the lowest
+// possible number, and that it sorts the faults.
 func TestShrinkTidiesUp(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}

@@ -61,7 +61,7 @@ func (p *playing) again(t *testing.T, s screen, fragment string) *tab {
 	return opened
 }
 
-// becomes waits until the page shows a verdict.
+// becomes waits until the page shows the given verdict.
 func (p *tab) becomes(verdict string) {
 	p.Helper()
 	p.until("the verdict does not become "+verdict, fmt.Sprintf(`document.getElementById("verdict").dataset.is === %q && !document.body.classList.contains("dragging")`, verdict))

@@ -42,7 +42,7 @@ func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 // HTML writes the paragraph.
 func (b Paragraph) HTML(p *html.Writer) { p.Put(b.part("words "), html.Newline) }
 
-// part renders the paragraph for a page. It puts the given CSS class before the tone's class.
+// part renders the paragraph for a page. It puts the given CSS class before the class for the tone.
 func (b Paragraph) part(class string) html.Part {
 	return html.El("p", html.Class(class+b.Tone.Class()), html.Text(b.Words))
 }
@@ -79,8 +79,8 @@ func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
 
-// cells returns the width of the name column on a terminal, in cells. It is the width of a label, or more if a name is
-// longer.
+// cells returns the width of the name column on a terminal, in cells. It is the common label width, or more if a name
+// is longer.
 func (b Facts) cells() int {
 	wide := labelCells
 	for _, f := range b {
@@ -149,17 +149,17 @@ func (b Lines) HTML(p *html.Writer) {
 	}
 }
 
-// Totals is a list of numbers, each with a description of what it counts.
+// Totals is a list of counts, each with a description of what it counts.
 type Totals []Total
 
-// Total is a number of things. Its tone applies only if the number is not zero.
+// Total is a count with a label. Its tone (color) applies only if the count is not zero.
 type Total struct {
 	Count int
 	Words string
 	Tone  Tone
 }
 
-// tone returns the number's tone. A count of 0 is always plain.
+// tone returns the count's tone. A count of 0 is always plain.
 func (t Total) tone() Tone {
 	if t.Count == 0 {
 		return Plain
@@ -334,7 +334,7 @@ func (b Diff) HTML(p *html.Writer) {
 		})), html.Newline)
 }
 
-// lines returns the diff's lines: added lines in the tone Good, removed lines in the tone Bad.
+// lines returns the diff's lines. Added lines have the tone (color) Good, and removed lines the tone Bad.
 func (b Diff) lines() (all []Paragraph) {
 	for words := range strings.Lines(string(b)) {
 		line := Paragraph{Words: strings.TrimRight(words, "\r\n")}

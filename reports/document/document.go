@@ -80,7 +80,8 @@ func (d *Document) text(p *text.Writer, all bool) {
 	}
 }
 
-// isBelow reports whether text output shows the block below its end. kept reports whether it does so only with --all.
+// isBelow reports whether text output shows the block below the document's closing lines. kept reports whether it does
+// so only with --all.
 func isBelow(b Block) (below, kept bool) {
 	switch b.(type) {
 	case Whole:

@@ -27,7 +27,7 @@ func (r Result) String() string { return results[r].word }
 // Words describes how the outcome compares with what was expected.
 func Words(r Result) string { return results[r].words }
 
-// Tone returns the result's tone.
+// Tone returns the result's tone (color).
 func (r Result) Tone() Tone { return results[r].tone }
 
 // Sign returns the result's one-character mark.

@@ -86,8 +86,8 @@ func (s Standing) Tone() Tone {
 	return Open
 }
 
-// Mark returns the result with the symbol (see Result.Sign) to show next to the verdict. If a law was broken, it is
-// never Passed.
+// Mark returns the result whose symbol (see Result.Sign) is shown next to the verdict. If a law was broken, it is never
+// Passed.
 func (s Standing) Mark() Result {
 	switch {
 	case s.Broken:

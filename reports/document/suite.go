@@ -188,8 +188,8 @@ func codeSpan(words string) string {
 	return ticks + words + ticks
 }
 
-// backticks returns a string of more backticks than any sequence of them in the text has, and more than the given
-// number.
+// backticks returns a sequence of more backticks than the given number. It is longer than any such sequence in the
+// text.
 func backticks(text string, more int) string {
 	longest, run := more, 0
 	for _, r := range text {

@@ -77,7 +77,7 @@ func (t *Table) gridRow(r Row) html.Part {
 			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
 }
 
-// part renders the cell for a grid. The cell has the given CSS class and its tone's class.
+// part renders the cell for a grid. The cell has the given CSS class and, if it has a tone (a color), the tone's class.
 func (c Cell) part(class string) html.Part {
 	if tone := c.Tone.Class(); tone != "" {
 		class += " " + tone

@@ -47,7 +47,7 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	}
 }
 
-// Expressions that find the parts of a headline that can be recomputed, the names that contain digits, and any
+// Regular expressions for the parts of a headline that can be recomputed, for names that contain digits, and for any
 // remaining numbers.
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
@@ -182,8 +182,8 @@ func lasting(m []string) func(history.Time) bool {
 	}
 }
 
-// pausedPast reports whether a process was paused when one of its leases ended. A lease counts only if the process knew
-// when it would end before the pause began.
+// pausedPast reports whether a process was paused when one of its leases ended. A lease counts only if the process
+// knew, before the pause began, when the lease would end.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

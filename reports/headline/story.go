@@ -32,7 +32,7 @@ func name(p history.Process) string {
 	return string(p)
 }
 
-// process returns the name of holder i's process. If the name is unknown, it returns the string otherwise.
+// process returns the name of holder i's process, or the given string if the name is unknown.
 func (s *story) process(i int, otherwise string) string {
 	if i < len(s.f.Holders) && s.f.Holders[i] != "" {
 		return name(s.f.Holders[i])
@@ -51,8 +51,8 @@ func (s *story) concerned() string {
 }
 
 // sameSituation says that two clients were, for example, promised a lock at once, or that one client was promised it
-// twice. singular and plural are forms of the verb, and what is the rest of the sentence. For a semaphore, the sentence
-// says that there were more holders than permits.
+// twice. The arguments singular and plural are forms of the verb, and the argument what contains the rest of the
+// sentence. For a semaphore, the sentence says that there were more holders than permits.
 func (s *story) sameSituation(singular, plural, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
 		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, plural, what)
@@ -98,7 +98,7 @@ func (s *story) recorded() history.Time {
 }
 
 // overlap returns how long the holders were inside the critical section together: from the last entry until the first
-// holder left. over is false if none of them left.
+// holder left. The result over is false if none of them left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]

@@ -1,5 +1,5 @@
-// Package html defines how the HTML pages look: functions that build their markup, the frame that all pages share, the
-// theme, and the script that explains words and copies commands.
+// Package html contains what all HTML pages need: functions that build their markup, the frame that all pages share,
+// the theme, and the script that explains words and copies commands.
 //
 // Goals: a page is a single file that does not load anything and can be read without its script; text is never treated
 // as markup. Non-goals: the content of a page, which the reports decide, and pictures, which packages timeline and

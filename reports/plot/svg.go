@@ -78,7 +78,8 @@ func (to *svg) circle(s Style, at Point, r float64) {
 	fmt.Fprintf(to, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", number(at.X), number(at.Y), number(r), how)
 }
 
-// write adds words to the picture. It also specifies their width, so that they fit even in another font.
+// write adds words to the picture. It also specifies their width, so that they fit even if the viewer uses another
+// font.
 func (to *svg) write(t text, at Point, words string) {
 	x, y := number(at.X), number(at.Y)
 	how := map[float64]string{0.5: ` text-anchor="middle"`, 1: ` text-anchor="end"`}[t.anchor]

@@ -1,10 +1,10 @@
-// Package reporttest contains what the report tests share: a check that applies to every document in all its output
-// formats, and a few handwritten histories for testing the words and pictures in reports.
+// Package reporttest contains helpers that the report tests share: a check that applies to every document in all its
+// output formats, and a few handwritten histories for testing the text and pictures in reports.
 //
 // Goals: one check for all documents; a history's code reads like a description of what happened, and builds a history
 // that a run could have recorded.
 //
-// Non-goals: the content of a document, and checking a history: its findings are part of its code.
+// Non-goals: judging a document's content, and checking a history (the code that builds it also states the findings).
 package reporttest
 
 import (

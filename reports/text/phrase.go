@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Count formats a number of things: "1 run", "12 runs".
+// Count formats a count with its noun, which it puts in the plural if necessary: "1 run", "12 runs".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -127,7 +127,8 @@ type (
 	}
 )
 
-// ref is the position of an element in one of a lane's slices. A pointer would become invalid when the slice grows.
+// ref is the position of an element in one of a lane's slices. It is not a pointer, because a pointer would become
+// invalid when the slice grows.
 type ref struct{ lane, i int }
 
 func (a *arranger) client(p history.Process) int {

@@ -52,15 +52,16 @@ func (c *chart) ticks(times []history.Time) {
 	}
 }
 
-// pinLevels returns the row in which each numbered witness event's number is drawn. The rows are chosen so that the
-// numbers do not overlap, even on a narrow page. In a long run, they may still overlap until the reader zooms in.
+// pinLevels returns, for each numbered event of the witness, the row in which its number is drawn. The rows are chosen
+// so that the numbers do not overlap, even on a narrow page. In a long run, they may still overlap until the reader
+// zooms in.
 func (c *chart) pinLevels() map[int]int {
 	levels, _ := c.levels(c.scale)
 	return levels
 }
 
-// levels returns the row in which each numbered witness event's number is drawn on scale s. fit is true if no numbers
-// overlap.
+// levels returns, for each numbered event of the witness, the row in which to draw its number on scale s. fit is true
+// if no numbers overlap.
 func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
 	var ends []float64 // position of the last number in each row

@@ -93,7 +93,7 @@ func (s Story) witness() html.Part {
 		}))
 }
 
-// numbers gives each witness event a number, in history order. The keys are the events' positions.
+// numbers gives each witness event a number, in history order. The result's keys are the events' positions.
 func (l *Lanes) numbers() map[int]int {
 	all := map[int]int{}
 	for i, pos := range slices.Sorted(maps.Keys(l.witness)) {

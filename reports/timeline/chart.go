@@ -268,7 +268,7 @@ func (c *chart) rangeAround(n int) (first, last int) {
 	return first, first + n
 }
 
-// x returns an instant's position on the page as initially shown.
+// x returns an instant's x-coordinate on the page as initially shown.
 func (c *chart) x(at history.Time) float64 {
 	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }

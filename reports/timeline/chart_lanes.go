@@ -173,7 +173,7 @@ func (c *chart) operations(client, y int) {
 	}
 }
 
-// captions writes the attempts' names above their bars and above the hatching of pauses.
+// captions writes the attempts' names above their bars, and above the hatching that marks pauses.
 func (c *chart) captions(client int, lock history.Lock, y int) {
 	for i := range c.lanes.clients[client].Sections {
 		s := &c.lanes.clients[client].Sections[i]
@@ -220,7 +220,7 @@ func (c *chart) clashes(y, height int) {
 }
 
 // meeting is a period at the start of a section during which earlier sections are still open, although they should not
-// be. who describes these sections in words.
+// be. The field who describes these sections in words.
 type meeting struct {
 	until history.Time
 	who   string

@@ -185,8 +185,8 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 	return all, part
 }
 
-// keyLocks returns the locks with a column for their keys: all locks if there are only a few, otherwise only the lock
-// that the witness is about.
+// keyLocks returns the locks that get a column for their keys: all locks if there are only a few, and otherwise only
+// the lock that the witness is about.
 func keyLocks(l *Lanes, shown []row) []history.Lock {
 	if len(l.locks) <= mostLocks {
 		return l.locks

@@ -34,7 +34,7 @@ type describer struct {
 	Long      bool // whether to include nonessential details: tokens, servers, deadlines
 }
 
-// who returns the name of the client or attempt that caused the event.
+// who returns the name of the client or attempt that caused an event.
 func (t *describer) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
 
 // name returns the name of a client, or of its attempt if the attempt is shown under its own name (see Apart).

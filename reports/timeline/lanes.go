@@ -270,7 +270,7 @@ type outliving struct {
 func (l *Lanes) permits() int { return max(l.history.Header.Permits, 1) }
 
 // overlapped reports whether more sections of one lock are open after the event at pos than the lock allows. A
-// semaphore allows as many as it has permits. Other locks allow one, or any number that are all shared.
+// semaphore allows as many as it has permits. Other locks allow one, or any number of shared sections.
 func (l *Lanes) overlapped(pos int) bool {
 	type holds struct{ all, shared int }
 	open := map[history.Lock]holds{}

@@ -28,7 +28,7 @@ type unusual struct {
 	words  string // the words of a row that is about no event
 }
 
-// events returns the positions in the history of the events that a row is about.
+// events returns the history positions of the events that a row is about.
 func (r *row) events() []int {
 	if r.other != nil {
 		return r.other.events
@@ -61,8 +61,8 @@ func (r *row) add(pos int) {
 	r.pos = pos
 }
 
-// The weights of rows. Events that a reader needs to follow the run weigh more than events that can be inferred from
-// others.
+// The weights of rows. An event that readers need in order to understand the run weighs more than one that they can
+// infer from other events.
 const (
 	weightProof   = 1000
 	weightFault   = 90
@@ -207,7 +207,7 @@ func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }
 
-// overAtOnce reports whether e ends the fault in the last row at the very instant at which it began. If so, e does not
+// overAtOnce reports whether the last row shows the start of a fault that e ends at the same instant. If so, e does not
 // need its own row.
 func (s *storyline) overAtOnce(e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {

@@ -116,8 +116,8 @@ func (l *Lanes) settle(shown []row) {
 	}
 }
 
-// near returns a copy of the lanes with only the sections, waits, operations and keys that appear in the given rows. A
-// long history has many more.
+// near returns a copy of the lanes with only the sections, waits, operations and keys that appear in the given rows,
+// because a long history has many more.
 func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time
@@ -190,8 +190,8 @@ func breakLength(shown []row) history.Time {
 	return max(10*gaps[len(gaps)/2], 1e7)
 }
 
-// drawing is the state of a table while it is being drawn row by row. leased holds the leases that were in effect in
-// the previous row, by lane and track.
+// drawing is the state of a table while it is being drawn row by row. Its field leased lists the leases that were in
+// effect in the previous row, by lane and track.
 type drawing struct {
 	*table
 	near   *Lanes // the lanes reduced to what the rows show
@@ -219,7 +219,8 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 // continued returns a row that shows the same state as r but does not describe an event.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, keys: r.keys, other: &unusual{}} }
 
-// row draws one row. To the right of the lanes it writes words, the row's description, wrapped.
+// row draws one row. To the right of the lanes, it writes the given words, which describe the row, wrapped to several
+// lines if necessary.
 func (d *drawing) row(r *row, words string) []*text.Line {
 	tone := r.tone
 	if r.proof && tone == text.Plain {

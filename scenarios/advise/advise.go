@@ -69,7 +69,8 @@ type Advice struct {
 	Mending  []*Tried       // changes that mend a law, best first
 	Singles  int            // number of changes that were tried alone
 	Pairs    int            // number of pairs of changes that were tried
-	// ByNature maps each broken law that no sound change mends to the reason why no lock can uphold it.
+	// ByNature contains the broken laws that no sound change mends because no lock can uphold them, each with the
+	// reason.
 	ByNature map[checker.Law]string
 	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because the search was
 	// interrupted or its budget ran out. If some single changes were not tried, the list of pairs is not known.
@@ -105,7 +106,7 @@ type Tried struct {
 
 	scenario *scenarios.Scenario
 	unfit    bool // the format rejects these changes, or the clients' program fails with them even without faults
-	// The numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh plans.
+	// How many plans have been run so far: plans that broke the lock, the same plans on other servers, and fresh plans.
 	given, moved, met int
 }
 
@@ -140,7 +141,7 @@ func (t *Trial) keeps(l checker.Law) bool {
 // keeps reports whether it has been confirmed that the changes keep every promise that a lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
-// confirmed reports whether a change was run under as many fresh plans as it takes to confirm it.
+// confirmed reports whether a change has been run under enough fresh plans to confirm it.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
 // seemsToKeep is like keeps, but judges by the runs so far, even if the changes are not confirmed.
@@ -149,12 +150,12 @@ func (a *Advice) seemsToKeep(t *Tried) bool {
 		!slices.ContainsFunc(t.Known, a.counts)
 }
 
-// counts reports whether a breach counts against a change. It does if some locks can prevent it and the advice is about
-// the broken law.
+// counts reports whether a breach counts against a change. It does if some lock can prevent the breach and the advice
+// is about the law that was broken.
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
-// asks reports whether the advice is about a law. If the lock breaks under its own faults, the advice is only about the
-// laws that these faults break. Otherwise, it is about all laws.
+// asks reports whether the advice is about a law. If the lock breaks under its file's own faults, the advice is only
+// about the laws that these faults break. Otherwise, it is about all laws.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
 // sound reports whether the changes do not break any additional promise, and do not make clients give up on locks that
@@ -269,8 +270,8 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is how many changes, counted from the start of Mending, are tested again under new random plans if they
-// seem to keep every promise.
+// Confirmed is how many changes at the start of Mending are tested again under new random plans, if they seem to keep
+// every promise.
 const Confirmed = 3
 
 // confirm sorts the changes and runs the first ones under many more fresh plans. It repeats this until the order no
@@ -282,8 +283,8 @@ func (a *Advice) confirm(ctx context.Context) error {
 		if len(list) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		// The unchanged lock runs under the same faults. If it also breaks a promise, this does not count against a
-		// change.
+		// The unchanged lock runs under the same faults. If it breaks a promise too, that breach does not count against
+		// a change.
 		nothing := func(int, *Tried) {}
 		err := a.perform(ctx, "as it is, confirmed", a.rounds, []job{{Task: confirmBase, Tried: a.Base.sent()}},
 			[]*Tried{a.Base}, nothing)
@@ -471,7 +472,7 @@ func (t *Tried) String() string {
 // String returns the change as a scenario file line, such as "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// doubts explains, in one sentence for each reason, why a search that did not break any promises proves little.
+// doubts explains why a search that did not break any promises proves little, with one sentence per reason.
 func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {

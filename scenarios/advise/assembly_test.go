@@ -285,8 +285,8 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 }
 
 // assembledStories calls visit for violations in assembled scenarios, until visit returns false. The scenarios have
-// consecutive seeds, starting with from. At most perCause violations are passed for each pair of law and cause, so that
-// rare pairs count as much as frequent ones.
+// consecutive seeds, starting with from. For each pair of law and cause, visit gets at most perCause violations, so
+// that rare pairs count as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, perCause int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

@@ -6,8 +6,8 @@ import (
 )
 
 // budget limits a search's processor time. How much is tried in that time depends on the machine, so the report says
-// what was not tried. Changes are tried in a fixed order, and only the results before the first unfinished change
-// count. So the result depends only on how far the search got.
+// what was not tried. Changes are tried in a fixed order, and only the results of changes before the first unfinished
+// one are used. So the result depends only on how far the search got.
 type budget struct {
 	limit      time.Duration // 0: no limit
 	start      time.Duration

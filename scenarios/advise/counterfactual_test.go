@@ -17,10 +17,11 @@ const (
 	fullAssembly     = 15_100_000
 )
 
-// TestCausesAreNecessaryAndRemediesHelp checks the explanations of violations in assembled scenarios by performing more
-// runs. It removes each fault that an explanation names. In 99% of the cases, the violation must disappear. It also
-// complies with each sentence of a remedy. In 98% of the cases, this must help and must not have been done already.
-// With FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law and cause.
+// TestCausesAreNecessaryAndRemediesHelp performs more runs to check the explanations of violations in assembled
+// scenarios. It removes each fault that an explanation names. In 99% of the cases, the violation must disappear. It
+// also applies each sentence of a remedy. In 98% of the cases, this must help. No remedy may name something that the
+// scenario already does. With FENCEPOST_FULL=1, the test tries a thousand violations, at most 25 for each pair of law
+// and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), testkit.Size(5, 25, 1000), testkit.Size(2, 2, 25)
 	if testkit.Full() {

@@ -154,8 +154,8 @@ func (c *casting) shared() []int {
 	return roles
 }
 
-// draw returns a randomly chosen role for each member after the change. If c.same is set, it returns the roles chosen
-// by assign.
+// draw returns a randomly chosen role for each member that exists after the change. If c.same is set, it returns the
+// roles chosen by assign.
 func (c *casting) draw(s *sim.Stream) []int {
 	if c.same {
 		return c.assign()

@@ -14,7 +14,7 @@ type adviseJSON struct {
 	document.Head
 	Scenario string `json:"scenario"`
 	Outcome  string `json:"outcome"` // "nothing broken", "can be saved", "not saved" or "undecided"
-	// whether the lock breaks under the file's faults, or without any fault
+	// whether the lock breaks under the file's own faults, or even without faults
 	OwnFaults bool     `json:"own_faults"`
 	Explored  int      `json:"explored"` // number of random plans that were run to find some that break the lock
 	Plans     []string `json:"plans"`    // the faults that broke the lock

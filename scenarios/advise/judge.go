@@ -22,7 +22,7 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature explains why no lock can prevent a finding, and reports whether this violation is gradual (see natures). The
+// byNature explains why no lock can prevent a finding, and reports whether the violation is gradual (see natures). The
 // explanation is "" if a lock can prevent the finding, or if the scenario explicitly promises the law.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {

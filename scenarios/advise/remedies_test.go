@@ -14,15 +14,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmation says how to follow a remedy, or why it cannot be followed. A remedy is a sentence in a report. If there
-// are several ways to follow it, at least one must help.
+// confirmation says how to apply a remedy, or why it cannot be applied. A remedy is a sentence in a report. If there
+// are several ways to apply it, at least one must help.
 type confirmation struct {
 	text    string
-	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
-	apply   applied  // another way to follow it; nil if there is none
-	reason  string   // why the remedy cannot be followed; if there are changes, where they have no effect
-	// keeps is the law that must hold once the remedy is followed. If keeps is empty, it is enough that the broken law
-	// is not broken again with the same cause.
+	changes []string // ways to apply it: "KEY: VALUE", or several joined by "and"
+	apply   applied  // another way to apply it; nil if there is none
+	reason  string   // why the remedy cannot be applied; if there are changes, where they have no effect
+	// keeps is the law that must hold once the remedy has been applied. If keeps is empty, it is enough that the broken
+	// law is not broken again with the same cause.
 	keeps       checker.Law
 	asksNothing bool // the sentence says that the law already holds
 	none        bool // the sentence says that no remedy is known
@@ -30,7 +30,7 @@ type confirmation struct {
 	but map[string]string
 }
 
-// applied is a function that follows a remedy that takes more than one line in a scenario file. It changes what the
+// applied is a function that applies a remedy for which one line in a scenario file is not enough. It changes what the
 // clients do, which faults strike, or a key whose correct value depends on other keys.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
@@ -365,7 +365,7 @@ var confirmations = []confirmation{
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing does not change anything. It follows a remedy that says that nothing needs to be changed.
+// nothing does not change anything. It is for remedies that say that nothing needs to be changed.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
 // byMajority makes locks and extensions depend on a majority of the servers.
@@ -604,14 +604,14 @@ func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// try is one way to follow a remedy.
+// try is one way to apply a remedy.
 type try struct {
 	change string
 	made   *Tried // nil if the format does not accept the change
 	plan   nemesis.Plan
 }
 
-// tries returns all ways to follow a remedy under a plan.
+// tries returns all ways to apply a remedy under a plan.
 func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 	if c.apply != nil {
 		plan := p
@@ -628,7 +628,7 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 // because a change shifts the random choices.
 const seedsOfRemedy = 5
 
-// helps runs the plan while the remedy is followed in one way, and reports whether the law that the remedy should keep
+// helps applies the remedy in one way and runs the plan. It reports whether the law that the remedy is meant to save
 // holds.
 func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Finding) bool {
 	b.plans = nil

@@ -50,8 +50,8 @@ func (b *subject) worker(t *Tried) *worker {
 	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
 }
 
-// patient returns a copy of a scenario with runs that may exceed the scenario's time limit, so that the effects of late
-// or long faults can be seen.
+// patient returns a copy of a scenario whose runs may exceed its time limit, so that the effects of late or long faults
+// can be seen.
 func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
 	return &s
@@ -236,8 +236,8 @@ func (w *worker) runOthers(ctx context.Context) error {
 }
 
 // everyday returns the plans that every lock must survive. The first plan has no faults. In the others, a server is
-// lost forever, a client is cut off for longer than a lease, or a client crashes where it leaves the most keys behind.
-// These plans expose a lock that is exclusive only because nobody can acquire it.
+// lost forever, a client is cut off for longer than a lease, or a client crashes at the point where it leaves the most
+// keys behind. These plans expose a lock that is exclusive only because nobody can acquire it.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	var masters []sim.ProcessID
@@ -295,7 +295,7 @@ func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan
 	}, nil
 }
 
-// restartOf returns how long, at least, crashed servers must stay down with the given changes.
+// restartOf returns the minimum time that crashed servers must stay down with the given changes.
 func restartOf(changes []Change) (d time.Duration) {
 	for _, c := range changes {
 		d = max(d, c.restart)
@@ -356,8 +356,8 @@ func (b *subject) try(ctx context.Context, base, t *Tried, wanted []checker.Law)
 }
 
 // confirm runs a change under all plans that broke the lock, on the same servers and on others, and under many more
-// fresh plans. It stops early once the change does not mend anything, or once the change no longer seems to keep every
-// promise although it did at first.
+// fresh plans. It stops early if the change turns out not to mend anything, or if the lock seemed to keep every promise
+// at first but no longer does.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	keeps, w := a.seemsToKeep(t), b.worker(t)
 	stop := func() bool {

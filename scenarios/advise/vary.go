@@ -21,11 +21,11 @@ type variation struct {
 	growth float64
 }
 
-// plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations change when each
-// fault strikes. If a fault strikes at a point in the lock's life, it strikes at the ith point instead. If it strikes
-// at a given time, it strikes a little later, since the lock may have become slower. If it strikes with a message, it
-// strikes with a later one. The next len(lengths) variations change how long the faults last, but not when they strike.
-// All further variations are drawn at random.
+// plan returns the ith variation, counted from 0, and gives it the seed. The first len(sim.Points) variations change
+// when each fault strikes. If a fault strikes at a point in the lock's life, it strikes at the ith point instead. If it
+// strikes at a given time, it strikes a little later, since the lock may have become slower. If it strikes with a
+// message, it strikes with a later one. The next len(lengths) variations change how long the faults last, but not when
+// they strike. All other variations are drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -54,13 +54,14 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	return p
 }
 
-// lengths are the factors that variations multiply fault durations by.
+// lengths are the factors by which variations multiply fault durations.
 var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 
 // systematic is the number of variations that are not drawn at random.
 var systematic = len(sim.Points) + len(lengths)
 
-// shift is the time unit for the first variations: variation i delays a fault that strikes at a given time by i units.
+// shift is the time unit for the first variations: if a fault strikes at a given time, variation i delays it by i
+// units.
 const shift = 2 * time.Millisecond
 
 // lengthened returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration
@@ -116,7 +117,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	return p
 }
 
-// scales are the factors, in sixteenths, that a fault's duration, size or time is multiplied by.
+// scales are the factors, in sixteenths, by which a fault's duration, size or time is multiplied.
 var scales = []int64{1, 4, 8, 16, 16, 32, 64}
 
 // scaled returns a duration multiplied by a random factor, in whole milliseconds. Zero stays zero.

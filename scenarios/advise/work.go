@@ -91,7 +91,8 @@ func (b *subject) of(s *sent, all map[string]Change) (*Tried, error) {
 }
 
 // perform performs jobs and passes their results to take, in order. A nil result means that the job was interrupted.
-// what is the jobs' name in progress reports. round, counted from 0, distinguishes job lists with the same name.
+// The argument what names the jobs in progress reports. round, counted from 0, distinguishes job lists with the same
+// name.
 func (a *Advice) perform(ctx context.Context, what string, round int, jobs []job, list []*Tried,
 	take func(i int, t *Tried)) error {
 	b := a.subject

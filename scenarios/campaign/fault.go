@@ -99,7 +99,7 @@ func (s *Strikes) Count(tallies []Fault, plan []nemesis.Fault, h *history.Histor
 	}
 }
 
-// Struck reports whether the ith fault of the plan struck in the latest run.
+// Struck reports whether the ith fault of the plan struck in the most recent run.
 func (s *Strikes) Struck(i int) bool { return s.struck[i] }
 
 // Follow finds out which of a plan's faults struck in the run with history h.

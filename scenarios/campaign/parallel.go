@@ -1,7 +1,7 @@
 package campaign
 
-// The code in this file distributes work among the cores. The outcome is the same for any number of workers, and only a
-// limited number of results wait for earlier ones.
+// The code in this file distributes work among the cores. The outcome is the same for any number of workers. The number
+// of results kept in memory until earlier ones arrive is limited.
 
 import (
 	"cmp"
@@ -28,11 +28,11 @@ func (c Crew) Report(what string, done, of int) {
 	}
 }
 
-// InOrder runs jobs 0 to n-1 on the given number of workers, or on one per core if workers is 0. It passes the results
-// to take in job order, on the caller's goroutine, so the outcome does not depend on the number of workers. It calls
-// start once for each worker, and never calls the returned function concurrently. InOrder stops early at the first
-// error from a job or from take. It also stops when ctx is done, after finishing the jobs that are already running. It
-// returns the number of results that it has passed to take.
+// InOrder runs jobs 0 to n-1 on the given number of workers, or on one per core if workers is 0. It calls the function
+// take with each result, in job order and on the caller's goroutine, so the outcome does not depend on the number of
+// workers. It calls start once for each worker, and never calls the returned function concurrently. InOrder stops early
+// at the first error from a job or from take. It also stops when ctx is done, after finishing the jobs that are already
+// running. It returns the number of results that it has passed to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))

@@ -13,12 +13,12 @@ type Stage struct {
 	Portion uint64 `json:"portion"`
 }
 
-// Part is the result of a stage's jobs from First to First+Size-1.
+// Part is the result of a stage's jobs First to First+Size-1.
 type Part struct {
 	First uint64 `json:"first"`
 	Size  uint64 `json:"size"`
 	Value []byte `json:"value"` // encoded by the worker
-	// Lost says why there is no result for these jobs. For example, they may have crashed their workers. It is empty if
+	// Lost says why there is no result for these jobs, for example because they crashed their workers. It is empty if
 	// there is a result.
 	Lost string `json:"lost,omitempty"`
 }
@@ -32,6 +32,6 @@ type Hands interface {
 
 // Worker carries out jobs in one search's stages.
 type Worker interface {
-	// Make carries out a stage's jobs from first to first+size-1. It returns their encoded result.
+	// Make carries out a stage's jobs first to first+size-1. It returns their result in encoded form.
 	Make(ctx context.Context, s Stage, first, size uint64) (value []byte, err error)
 }

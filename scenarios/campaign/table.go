@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// countColumn is a column that shows a number for each law. It appears in the tables of the explore, verify and run
-// --seeds commands.
+// countColumn is a table column that shows a count for each law. Such columns appear in the output of the explore,
+// verify and run --seeds commands.
 type countColumn struct {
 	title string
 	of    func(Counts) int
 }
 
-// countColumns lists the columns with numbers in the law tables, from left to right.
+// countColumns lists the count columns of the law tables, from left to right.
 var countColumns = []countColumn{
 	{"held", func(c Counts) int { return c.Holds }},
 	{"broken", func(c Counts) int { return c.Violated }},

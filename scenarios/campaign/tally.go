@@ -157,7 +157,7 @@ func (t Laws) Add(more Laws) {
 	}
 }
 
-// Finding counts one law's violations that have the same cause.
+// Finding counts the violations of one law with one cause.
 type Finding struct {
 	Law   checker.Law   `json:"law"`
 	Cause checker.Cause `json:"cause"`

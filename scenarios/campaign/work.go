@@ -26,8 +26,8 @@ type Work[R any] struct {
 	// Lost returns the result of a job that was lost, for example because it crashed its workers. If Lost is nil, a
 	// lost job is an error.
 	Lost func(why string) R
-	// AnyOrder passes on other processes' results as soon as they arrive. If it is not set, they are passed on in job
-	// order.
+	// If AnyOrder is set, other processes' results are passed on as soon as they arrive. Otherwise, they are passed on
+	// in job order.
 	AnyOrder bool
 }
 

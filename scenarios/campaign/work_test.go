@@ -135,7 +135,7 @@ func TestAnInterruptionLeavesTheFirstResults(t *testing.T) {
 	}
 }
 
-// A worker refuses a stage that it cannot read, and positions that the stage does not have.
+// A worker refuses a stage that it cannot read, and positions outside the stage.
 func TestAWorkerRefusesWhatIsNotItsWork(t *testing.T) {
 	w, _ := squarer()
 	spec, err := json.Marshal(numbers(4))

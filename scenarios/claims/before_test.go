@@ -39,7 +39,7 @@ func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	}
 }
 
-// order compares the times in a finding with when its law was violated, according to package slow.
+// order compares the times in a finding with the time at which its law was violated, according to package slow.
 func order(w *Wrongs, s *Story, literal slow.Breach) {
 	wrong := func(kind string, at int) {
 		e := &s.History.Events[at]

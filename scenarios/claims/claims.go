@@ -68,8 +68,8 @@ type Run struct {
 
 // Runs performs the given number of rounds of runs and passes each run to visit, until visit returns false. A round
 // runs every subject once. The first round uses the subject's own faults; each later round uses a plan of a Walk. In
-// every other one of the later rounds, a variation of the subject takes its place. By default, a round runs only every
-// third subject. Two goroutines must not call Runs at the same time.
+// every second one of these later rounds, each subject is replaced by a variation of it. By default, a round runs only
+// every third subject. Two goroutines must not call Runs at the same time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()
@@ -176,8 +176,8 @@ func Stories(t testing.TB, rounds, perCause int, visit func(*Story) bool) {
 	})
 }
 
-// file returns a scenario file that reproduces the run. Its faults are those in the run's plan, not the scenario's own.
-// It has no expectations.
+// file returns a scenario file that reproduces the run. The file uses the faults in the run's plan instead of the
+// scenario's own, and does not contain any expectations.
 func (r *Run) file() (string, error) {
 	d, err := format.ParseDocument(r.Scenario.Name, r.Scenario.Text())
 	if err != nil {

@@ -136,7 +136,7 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// noServerInCommon checks that two grants did not both count any one server. m[1] and m[2] are one grant's client and
+// noServerInCommon checks that no server was counted for both of two grants. m[1] and m[2] are one grant's client and
 // servers; m[3] and m[4] are the other's.
 func (p *proof) noServerInCommon(m []string) string {
 	servers := pattern(`NAMED`)
@@ -362,7 +362,8 @@ func (p *proof) takenForOver(m []string) string {
 	})
 }
 
-// setNext returns the owner in the first event after event i that does not remove a key.
+// setNext looks for the first event after event i that does not remove a key, and returns the key's owner in that
+// event.
 func (p *proof) setNext(i int) history.Attempt {
 	for _, e := range p.History.Events[i+1:] {
 		if e.F != history.KeyGone {
@@ -490,7 +491,7 @@ func (p *proof) spells(m []string) string {
 }
 
 // spell returns the times at which a fault started and ended. place is the index of the event at which the fault
-// struck. to is Never if the end was not recorded.
+// struck. The end is Never if it was not recorded.
 func (p *proof) spell(place string) (from, to history.Time) {
 	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
 	struck := &p.History.Events[i]

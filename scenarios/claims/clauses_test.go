@@ -131,7 +131,7 @@ func isOf(a history.Attempt, name, attempt string) bool {
 	return isNamed(history.Process(p), a, name, attempt)
 }
 
-// at reports whether text is how an instant or duration is printed.
+// at reports whether text is the printed form of an instant or duration.
 func at(t history.Time, text string) bool { return t.String() == text }
 
 // event returns the index of the first event that matches, or Open if there is none.
@@ -176,7 +176,7 @@ func (p *proof) returned(call int) int {
 	})
 }
 
-// mismatch returns "" if the statement is right, and otherwise truth.
+// mismatch returns "" if the statement is right. Otherwise, it returns the given truth.
 func mismatch(right bool, truth string) string {
 	if right {
 		return ""

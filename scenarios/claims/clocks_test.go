@@ -136,11 +136,11 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 }
 
 // If all times are doubled, the run is the same at half the speed, except where Redis uses fixed times. Redis rounds to
-// milliseconds, so what happens within two milliseconds may differ. It also searches for expired keys every 100 ms, and
-// whatever follows such a search waits for the fsync of the deletion.
+// milliseconds, so what happens within two milliseconds of an expiry may differ. It also searches for expired keys
+// every 100 ms, and whatever follows such a search waits for the fsync of the deletion.
 //
-// How long a waiting client may be stuck includes one second that does not depend on the scenario (Header.Slack). The
-// longer run is judged with two seconds instead.
+// The maximum time for which a waiting client may be stuck includes one second that does not depend on the scenario
+// (Header.Slack). Therefore, the longer run is judged with two seconds instead.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {

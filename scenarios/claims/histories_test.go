@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// copied returns a deep copy of a history that can be changed freely.
+// copied returns a deep copy of a history. The copy can be changed freely.
 func copied(h *history.History) *history.History {
 	c := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	for i := range c.Events {
@@ -49,7 +49,7 @@ func moments(h *history.History, f func(*history.Time)) {
 	}
 }
 
-// onHistories judges many runs' histories, before and after a change, and passes both verdicts to compare.
+// onHistories judges the histories of many runs, before and after a change, and calls compare with both verdicts.
 func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
 	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
 	t.Helper()

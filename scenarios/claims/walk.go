@@ -59,9 +59,8 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	return o
 }
 
-// accepted returns the usage lines for those kinds of faults that the scenario accepts. They depend only on the names
-// of the scenario's processes. Walks with the same names share them, because it takes thousands of attempts to find
-// them.
+// accepted returns the usage lines for the kinds of faults that the scenario accepts. They depend only on the names of
+// the scenario's processes. Walks with the same names share them, because it takes thousands of attempts to find them.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -98,7 +97,7 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 }
 
 // tries is the maximum number of fault lines to draw until the scenario accepts one. It is large enough even for a line
-// with two names of which the scenario accepts only one random pair in twenty.
+// with two names, if the scenario accepts only one in twenty random pairs of names.
 const tries = 300
 
 // fault draws a fault of the kind with the given usage line. It returns false if it does not find one that the scenario
@@ -176,8 +175,8 @@ func (w *Walk) length() string {
 	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
 }
 
-// doubling returns a random number from least to most. It divides this range into subranges, each twice as long as the
-// one before, which are all equally likely.
+// doubling returns a random number from least to most. It divides this range into equally likely subranges, each twice
+// as long as the one before.
 func (w *Walk) doubling(least, most int64) int64 {
 	steps := 0
 	for n := least; n < most; n *= 2 {

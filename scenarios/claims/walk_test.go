@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestAWalkGoesEverywhere checks that the plans drawn for some scenarios contain faults of every kind and for every
-// process.
+// TestAWalkGoesEverywhere checks that the plans drawn for some scenarios contain faults of every kind, and faults that
+// strike every process.
 func TestAWalkGoesEverywhere(t *testing.T) {
 	kinds, points := map[nemesis.Kind]int{}, map[bool]int{}
 	for i, s := range Subjects(t) {

@@ -27,7 +27,7 @@ func NewWrongs(t testing.TB) *Wrongs {
 	return w
 }
 
-// Add records that a story's statement is false, and writes a file that reproduces the story.
+// Add records that a story contains a false statement, and writes a file that reproduces the story.
 func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.t.Helper()
 	text, err := s.file()

@@ -34,7 +34,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// These constants are the model for the timing figures. The generated scenarios contain the same values.
+// These constants define the model behind the timing figures. The generated scenarios contain the same values.
 const (
 	delay          = "200us..2ms"
 	retry          = "50ms..250ms"
@@ -72,7 +72,7 @@ type Comparison struct {
 	Model    []string // assumptions on which the figures are based, one or two sentences each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx was done before all runs were. Locks that hadn't been timed by then are omitted.
+	// Interrupted is set if ctx was done before all runs had ended. Locks that had not been timed by then are omitted.
 	Interrupted bool
 }
 

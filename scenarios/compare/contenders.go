@@ -30,7 +30,7 @@ type Contender struct {
 // renew their sessions.
 const renewed = "extension: {}"
 
-// The servers for a Redlock with five masters, and for a master with one replica.
+// Servers of a Redlock with five masters (two, three), and of a master with one replica (pair).
 var (
 	two   = []string{"redis-4", "redis-5"}
 	three = []string{"redis-3", "redis-4", "redis-5"}
@@ -45,7 +45,7 @@ var (
 	members    = append(slices.Clone(slotOwners), "redis-1", "redis-1-replica-1", "redis-3", "redis-3-replica-1")
 )
 
-// contenders are the rows of the comparison.
+// contenders lists the locks to compare. Each is a row of the comparison.
 var contenders = []Contender{
 	{Name: "redis", Title: "Redis", Text: "SET NX PX on a single Redis server.", Servers: "redis: 1",
 		Lock:  "protocol: set-nx-px, " + renewed,
@@ -148,7 +148,7 @@ type Trouble struct {
 	Name  string // one word; the scenarios are named compare-LOCK-NAME
 	Title string // column heading
 	Text  string // what happens, one sentence
-	// Liveness is set if the trouble tests whether clients can still acquire the lock. If not, it tests whether the
+	// Liveness is set if the trouble tests whether clients can still acquire the lock. Otherwise, it tests whether the
 	// data is safe.
 	Liveness bool
 }
@@ -182,8 +182,8 @@ var troubles = []Trouble{
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock anymore."},
 }
 
-// absent returns the reason why a lock is not run under the trouble with the given name (see Trouble), or "" if it is
-// run.
+// absent returns the reason why a lock is not tested under the trouble with the given name (see Trouble), or "" if it
+// is.
 func (c *Contender) absent(trouble string, fencing bool) string {
 	replicated := c.Agreed || strings.Contains(c.Servers, "replicas")
 	switch {
@@ -251,7 +251,8 @@ func (c *Contender) behind() []string {
 	return lines
 }
 
-// outOfReach returns faults that cut the first clients, as many as clients says, off from the servers in CutOff.
+// outOfReach returns faults that cut off the given number of clients, starting with client-1, from the servers in
+// CutOff.
 func (c *Contender) outOfReach(clients int, lasting string) []string {
 	var lines []string
 	for i := range clients {

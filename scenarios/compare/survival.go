@@ -16,7 +16,7 @@ import (
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
 	checker.DeadlockFreedom}
 
-// survivalTable returns a table with a row for each lock, and another row for a lock that was run with fencing.
+// survivalTable returns a table with one row for each lock, and a second row for each lock that was run with fencing.
 func (r *Report) survivalTable() document.Table {
 	t := document.Table{Heading: "lock"}
 	for _, trouble := range r.Troubles {

@@ -81,17 +81,17 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
-// telling reports whether a few searches for a row's mutant are enough to show whether the search has become worse. For
-// this, it must take only a few runs to catch the mutant, and more without aimed faults (faults that strike at an event
-// in a fault-free run).
+// telling reports whether a few searches for a row's mutant are enough to show whether the search has become worse.
+// This is the case if only a few runs are needed to catch the mutant, and more runs are needed without aimed faults
+// (faults that strike at an event in a fault-free run).
 func telling(row string) bool {
 	is := interval.FindAllString(row, 2)
 	return len(is) == 2 && ends(is[0])[1] <= 30 && ends(is[0])[1] < ends(is[1])[0]
 }
 
 // near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. Changes to
-// faults, to servers, or to how faults are drawn alter the numbers slightly, by chance. If the search gets worse, they
-// change much more.
+// faults, to servers, or to how faults are drawn alter the numbers slightly, by chance. If the search gets worse, the
+// numbers change much more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)
 	if len(as) != len(bs) {

@@ -95,7 +95,7 @@ func rareOf(r *Rare) rareJSON {
 	return d
 }
 
-// searchJSON is the result for a mutant if all searches were completed.
+// searchJSON is the result for a mutant whose searches were all completed.
 type searchJSON struct {
 	Caught bool `json:"caught"`
 	Runs   int  `json:"runs" doc:"runs until it was caught, averaged over all searches"`

@@ -29,7 +29,7 @@ const (
 	order     = checker.Fairness
 )
 
-// A mutant must be caught within one of these numbers of seeds.
+// The numbers of seeds within which mutants must be caught.
 const (
 	soon  = 100
 	later = 1000

@@ -28,7 +28,8 @@ type Rare struct {
 	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan, with the numbers of runs that still break the same promise if another fault replaces it.
+// Struck is one of a plan's faults, with the numbers of runs that still break the same promise after another fault has
+// replaced it.
 type Struck struct {
 	Fault nemesis.Fault
 	// Places counts the trials in which the fault struck at another time. These times are spread evenly over the run. A
@@ -47,7 +48,7 @@ const (
 	tries      = 200  // maximum number of replacements of each kind
 )
 
-// explain finds out what makes the mutants that take the most runs to catch so hard to catch.
+// explain finds out why the mutants that took the most runs to catch are so hard to catch.
 func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestWhyAMutantIsRare checks the explanation of a rare mutant. Its smallest plan must break the promise, need each of
-// its faults, and not have any fault that the mix excludes. The stated counts of other plans that break the promise
-// must be possible.
+// its faults, and not have any fault that the mix excludes. The counts of other plans that were tried, and of those
+// that broke the promise, must be plausible.
 func TestWhyAMutantIsRare(t *testing.T) {
 	names := []string{"token-read-later", "zookeeper-session-expired", "bare-quorum", "works-on", "value-per-acquire"}
 	for _, name := range names[:testkit.Size(1, 2, len(names))] {

@@ -47,7 +47,7 @@ const (
 	rediscoveryEnd    = "<!-- rediscovery: end -->"
 	rediscoveryStarts = 8
 	rediscoveryLimit  = 2000
-	// rediscoveryFirst is the first start seed. The others follow a million apart.
+	// rediscoveryFirst is the first start seed. The others follow at intervals of a million.
 	rediscoveryFirst = 910_000_000
 )
 

@@ -262,8 +262,8 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the total number of runs in all searches with the total for the same searches with all faults drawn
-// at random.
+// totals returns the total number of runs in all searches. If there were also searches with all faults drawn at random,
+// totals compares their total with it.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""

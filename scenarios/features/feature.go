@@ -11,7 +11,8 @@ package features
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// The features below are about an attempt, from its first request to its grant. Their names call an attempt a try.
+// The features below are about an attempt, from its first request to its grant. In their names, an attempt is called a
+// try.
 const (
 	tryLost Feature = iota
 	keyTakenBack

@@ -186,7 +186,8 @@ func (r *Reader) giveUp(l *lock, p history.Process) {
 	}
 }
 
-// key returns the key that a record refers to. For a replicated service such as etcd, all members' copies are one key.
+// key returns the key that a record refers to. For a replicated service such as etcd, all members' copies count as one
+// key.
 func (r *Reader) key(l *lock, e *history.Event) *key {
 	server := e.Process
 	if r.header.OneService() {

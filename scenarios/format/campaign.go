@@ -31,7 +31,7 @@ type Group struct {
 	First    uint64 // lowest seed among these runs
 }
 
-// Digests returns how many distinct runs there were.
+// Digests returns the number of distinct runs. Runs with the same digest are identical.
 func (c *Campaign) Digests() int { return len(c.digests) }
 
 // Add counts the run with the given seed. The seed must not have been counted before.
@@ -94,8 +94,8 @@ func (c *Campaign) count(add Group) {
 	c.Groups = append(c.Groups, add)
 }
 
-// sort sorts groups by frequency and then by the lowest seed, so that the result does not depend on the order in which
-// runs were added.
+// sort sorts groups, the most frequent first. It sorts equally frequent groups by their lowest seed, so that the result
+// does not depend on the order in which runs were added.
 func (c *Campaign) sort() {
 	slices.SortFunc(c.Groups, func(a, b Group) int {
 		return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.First, b.First), cmp.Compare(a.String(), b.String()))

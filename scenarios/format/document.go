@@ -150,8 +150,8 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path, and creates any missing mappings on the way. If there is a scalar on the path, such as
-// none, a mapping may replace it. List entries on the path must exist.
+// Set writes a scalar at a path, and creates any missing mappings on the way. A scalar on the way is replaced with a
+// mapping. List entries on the path must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
 // SetList writes a list of scalars at a path, in the same way as Set.
@@ -251,7 +251,7 @@ func (t *tree) print(b *strings.Builder, indent string) {
 	}
 }
 
-// line formats the scalar of a key. Prose that is too long for one line is folded into several.
+// line formats a key's scalar. Prose that is too long for one line is folded onto several.
 func (t *tree) line(key int, indent string) string {
 	words := strings.Fields(t.scalar)
 	if indent != "" || key+2+len(t.scalar) <= widest || strings.Join(words, " ") != t.scalar {

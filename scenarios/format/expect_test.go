@@ -31,8 +31,8 @@ func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// TestExpectationsMeetOutcomes checks, for every combination of an expectation and an outcome, whether it is a mismatch
-// or leaves the run undecided.
+// TestExpectationsMeetOutcomes checks, for every combination of an expectation and an outcome, whether the combination
+// is a mismatch or leaves the run undecided.
 func TestExpectationsMeetOutcomes(t *testing.T) {
 	law := checker.MutualExclusion
 	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}

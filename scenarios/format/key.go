@@ -51,7 +51,7 @@ func (k Key[T]) Refusing(said string) Key[T] { return k.With(func(f *Form) { f.Z
 // Value is a value read from a file: a word, or numbers in the unit of its kind.
 type Value struct {
 	Word string
-	// N is a duration in ns, a count, or a rate in millionths. From and To are the ends of a delay in ns. For an
+	// N is a duration in ns, a count, or a rate in millionths. From and To are the bounds of a delay in ns. For an
 	// allowance, From is the constant part in ns.
 	N        int64
 	From, To int64
@@ -103,7 +103,8 @@ func (k Key[T]) OnWall(word string) Key[T] {
 	return k
 }
 
-// Showing returns the key with Example set to the given value, which the example of the key's mapping then shows.
+// Showing returns the key with Example set to the given value. The example of the mapping that contains the key then
+// shows this value.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k

@@ -75,7 +75,7 @@ func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 	return bounds
 }
 
-// readMetric finds the metric that key names. If names is not nil, it also checks the client's name in the key.
+// readMetric finds the metric for the given key. If names is not nil, it also checks the client's name in the key.
 func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metric, bool) {
 	m, process := metricOf(key)
 	switch {

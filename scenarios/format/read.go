@@ -30,7 +30,8 @@ type Reader struct {
 	problems []Problem
 }
 
-// Read parses text, which may have at most MaxFile bytes. Errors are of type *Error and call the text path.
+// Read parses text, which may have at most MaxFile bytes. Errors are of type *Error, and refer to the text by the name
+// in path.
 func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	if len(text) > MaxFile {
 		return nil, nil, TooLarge(path, int64(len(text)))
@@ -138,7 +139,7 @@ func (r *Reader) List(n ast.Node, name string, entry func(ast.Node)) {
 	}
 }
 
-// Scalar returns a scalar as a string. In errors, what describes the expected value.
+// Scalar returns a scalar as a string. Errors use the text in what to describe the expected value.
 func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	text, ok := ScalarText(n)
 	if !ok {
@@ -213,7 +214,7 @@ func names(known []Field) (names []string) {
 	return names
 }
 
-// Missing returns those of the given keys that the mapping n does not have.
+// Missing returns the given keys that are missing from the mapping n.
 func Missing(keys []string, n ast.Node) []string {
 	there := map[string]bool{}
 	if m, ok := n.(ast.MapNode); ok {

@@ -140,8 +140,8 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 }
 
 // TestWhatALeaseCountsOn checks which grants determine a client's lease. If a master and its replicas have granted the
-// lock several times, the latest grant counts. If the client made several attempts, only grants to its latest attempt
-// count.
+// lock several times, the most recent grant counts. If the client made several attempts, only grants to its most recent
+// attempt count.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"
 	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {

@@ -42,9 +42,9 @@
 //   - A pause begins when every thread has stopped. What was sent by then counts as sent before the pause.
 //   - A connection's end alone does not decide anything. If a real server ended on its own, the run is undecided.
 //
-// However, a delay of FAILED, RELEASED or an answer makes a wait longer, and fault-tolerance and deadlock-freedom
-// measure waits. Therefore the run reports how late the host was, and warns if a stall was longer than a client waits
-// for an answer.
+// However, a delayed FAILED, RELEASED or answer makes a wait longer, and fault-tolerance and deadlock-freedom measure
+// waits. Therefore, the run reports how late the host was, and warns if a stall lasted longer than a client waits for
+// an answer.
 //
 // # What a client need not report
 //

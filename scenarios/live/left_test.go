@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holdings counts the host resources that this process uses: memory, files and processes.
+// holdings counts the host resources that this process is using: memory, files and processes.
 type holdings struct {
 	files     int // number of open files
 	processes int // number of children, including those that have ended and that nobody has waited for
@@ -21,7 +21,7 @@ type holdings struct {
 	children  int // memory of the children, in bytes
 }
 
-// held counts the resources that this process uses now. Garbage in memory does not count.
+// held counts the resources that this process is using now. Memory that the garbage collector can free does not count.
 func held(t *testing.T) (h holdings) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")

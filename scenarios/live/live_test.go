@@ -424,8 +424,8 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	}
 }
 
-// TestAStallThatMayDecideIsReported checks that a host stall is reported if it is longer than a client waits for a
-// reply.
+// TestAStallThatMayDecideIsReported checks that a host stall is reported if it is longer than the time that a client
+// waits for a reply.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
@@ -435,7 +435,7 @@ func TestAStallThatMayDecideIsReported(t *testing.T) {
 	}
 }
 
-// TestWarnings checks that a warning is printed only if a host stall could change the run's outcome.
+// TestWarnings checks that a warning is printed only if a host stall could have changed the run's outcome.
 func TestWarnings(t *testing.T) {
 	for lock, want := range map[string]string{
 		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",

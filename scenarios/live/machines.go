@@ -104,8 +104,8 @@ func (v *Virtual) Close() {
 // One in repeatEvery runs is performed twice, to check that the same seed gives the same run.
 const repeatEvery = 32
 
-// carryOut performs a plan's run. The error is a *[scenarios.CodeError] if the program cannot be run, or if a second
-// run with the same seed is different. Several goroutines may call carryOut at the same time.
+// carryOut performs the run that plan p describes. The error is a *[scenarios.CodeError] if the program cannot be run,
+// or if a second run with the same seed is different. Several goroutines may call carryOut at the same time.
 func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
 	m, err := v.hire()
 	if err != nil {

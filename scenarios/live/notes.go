@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the maximum length, in bytes, of a command argument in a run. A line of a history may be at most 1
-// MiB long. It contains a value and a member, each byte of which may take up six bytes.
+// mostArgument is the maximum length, in bytes, of a command argument in a run. A line in a history may be at most 1
+// MiB long. It contains a value and a member, and each of their bytes may take up six bytes.
 const mostArgument = 64 << 10
 
 // tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
@@ -50,7 +50,7 @@ type incidents struct {
 	times map[string]int
 }
 
-// mostIncidents is the maximum number of distinct incidents that are kept. All others only add to a single count.
+// mostIncidents is the maximum number of distinct incidents that are kept. All others share a single count.
 const mostIncidents = 50
 
 // add counts an incident. If add is called several times with the same key, only the first text is kept.

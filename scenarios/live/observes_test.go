@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// A program's output begins with the lines firstTwo. If the key is lost, it ends with the lines keyLost.
+// A program's output begins with the lines in firstTwo. If the key is lost, it ends with the lines in keyLost.
 var (
 	firstTwo = []string{"0.0 0.0 0.0 client-1", "1.0 1.0 0.0 client-1"}
 	keyLost  = []string{"2.0 2.0 0.0 nobody", "3.0 3.0 0.0 nobody", fifth}
@@ -23,8 +23,8 @@ var (
 
 const third, fourth, fifth = "2.0 2.0 0.0 client-1", "3.0 3.0 0.0 client-1", "4.0 4.0 0.0 nobody"
 
-// seen lists faults of each kind. sees contains the lines that a program prints under these faults, without its first
-// two lines.
+// seen lists faults of each kind. sees contains the lines that a program prints under these faults, except for its
+// first two lines.
 var seen = []struct{ faults, sees []string }{
 	{nil, []string{third, fourth, fifth}},
 	{[]string{"pause client-1 for 3s at 2500ms"}, []string{third, "5.5 5.5 0.0 nobody", "6.5 6.5 0.0 nobody"}},

@@ -94,7 +94,7 @@ func (s *state) acknowledge() { s.reply(nil) }
 
 func (s *state) reply(what []byte) { s.conn.Send(realtime.AppendFrame(nil, realtime.FrameReply, what)) }
 
-// recorded adds an event reported by one of Fencepost's own clients to the history.
+// recorded adds to the history an event that one of Fencepost's own clients has reported.
 func (k *client) recorded(r *record) {
 	if r.Grant == nil {
 		k.record(r.Event)

@@ -55,7 +55,8 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	return nil
 }
 
-// cannot returns the reason why a fault cannot be injected with the user's clients, or "" if it can.
+// cannot returns the reason why a fault cannot be injected if the clients are the user's. It returns "" if there is no
+// such reason.
 func (o *Options) cannot(f *nemesis.Fault) string {
 	if o.Command == "" {
 		return ""

@@ -19,8 +19,8 @@ import (
 
 // Fleet is a run's set of lock servers.
 type Fleet interface {
-	// Can returns the reason why a fault on the servers cannot be carried out, or nil if it can. It is called for each
-	// fault in the plan, before anything starts.
+	// Can returns an error that says why a fault on the servers cannot be carried out, or nil if it can be. It is
+	// called for each fault in the plan, before anything starts.
 	Can(f *nemesis.Fault) error
 	// Front returns the front end through which the user's clients reach the servers. own is the simulated servers'
 	// front end, or nil if they have none.

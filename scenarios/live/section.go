@@ -103,11 +103,12 @@ func (h *hold) allows(r *report) error {
 	return nil
 }
 
-// mostOld is how many owner values of earlier attempts are kept at most. They are needed to recognize late requests
-// from those attempts.
+// mostOld is the maximum number of owner values that are kept from earlier attempts. They are needed to recognize late
+// requests from those attempts.
 const mostOld = 16
 
-// asks handles ACQUIRING: the client begins an attempt. Each client's first attempt waits until all clients are ready.
+// asks handles an ACQUIRING report, which says that the client begins an attempt. Each client's first attempt waits
+// until all clients are ready.
 func (k *client) asks(h *hold, r *report, ok func()) {
 	h.step = acquiring
 	begin := func() {
@@ -137,13 +138,14 @@ func (h *hold) age() {
 	h.values = nil
 }
 
-// remember adds an owner value of an earlier attempt. Some clients use one value for all attempts.
+// remember adds an owner value from an earlier attempt. Some clients use the same value for all attempts, so remember
+// first removes an older entry with this value.
 func (h *hold) remember(value string, of history.Attempt) {
 	h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == value }), owned{value, of})
 	h.old = h.old[max(len(h.old)-mostOld, 0):]
 }
 
-// enters handles ACQUIRED: the client begins a section.
+// enters handles an ACQUIRED report, which says that the client begins a section.
 func (k *client) enters(h *hold, r *report, ok func()) {
 	h.step, h.word, h.token, h.granted, h.extending = acquired, r.attempt, r.token, h.attempt, false
 	h.section++
@@ -179,7 +181,7 @@ func (k *client) extends(h *hold, lock history.Lock) {
 	}
 }
 
-// leaves handles RELEASED: the release has ended.
+// leaves handles a RELEASED report, which says that the release has ended.
 func (k *client) leaves(h *hold, r *report, ok func()) {
 	h.step = released
 	e := h.event(history.OK, history.Release, r.lock)

@@ -77,7 +77,7 @@ func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) 
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server returns the server that the fleet uses instead of own, a simulated server.
+// Server returns the server that the fleet uses in place of own, which is a simulated server.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -91,11 +91,12 @@ func (st *stage) onRedis() bool { return st.Scenario.Servers.RedisNodes() }
 // Foreign reports whether the clients are the user's programs.
 func (st *stage) Foreign() bool { return st.Command != "" }
 
-// prime makes each Redis master write a key and delete it again. A real server that has been idle syncs to disk
-// immediately on the first write (flushAppendOnlyFile in aof.c). In virtual time, servers start together with the
-// scenario. So with appendfsync everysec, the first sync is at least a second later.
+// prime makes each Redis master write a key and delete it again, so that the first sync in the scenario comes as late
+// as in virtual time. A real server that has been idle syncs to disk immediately on its first write
+// (flushAppendOnlyFile in aof.c). In virtual time, servers start together with the scenario, so with appendfsync
+// everysec, the first sync is at least a second later.
 func (st *stage) prime() {
-	// the key does not belong to a lock, but begins like the locks' keys
+	// the key does not belong to any lock, but begins like a lock's key
 	key := string(st.locks[0]) + ":fencepost:begin"
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
@@ -270,8 +271,8 @@ func (st *stage) wires(server sim.ProcessID) bool {
 	return st.callers != nil && server != history.Resource
 }
 
-// variableOf returns the name of the environment variable for a server's address. It numbers lock servers in order;
-// numbered counts them.
+// variableOf returns the name of the environment variable for a server's address. Lock servers are numbered in order,
+// and *numbered counts them.
 func variableOf(server sim.ProcessID, numbered *int) string {
 	switch server {
 	case history.Resource:

@@ -122,8 +122,8 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 
 // attemptOf returns the attempt that made a request from the user's client. If the request contains an earlier
 // attempt's owner value, and the server still has a key with that value, set by that attempt, the request belongs to
-// that attempt. Otherwise, it belongs to the latest attempt. So if a client uses one value for all attempts, a request
-// about a later key is not attributed to an earlier attempt.
+// that attempt. Otherwise, it belongs to the most recent attempt. So if a client uses one value for all attempts, a
+// request about a later key is not attributed to an earlier attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -143,9 +143,9 @@ func (s *state) attemptOf(args []string) history.Attempt {
 // looks lists commands that may name several keys but do not change them.
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
-// lockOf returns the lock that a request is about. This is the lock whose key the request names. If it does not name a
-// key, as is the case for EXEC, it is the last lock named on the same connection or, if none was, the last lock
-// requested by the client.
+// lockOf returns the lock that a request is about. This is the lock whose key the request names. If the request does
+// not name a key, as with EXEC, lockOf returns the last lock named on the same connection or, if there is none, the
+// last lock that the client requested.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
 	switch strings.ToUpper(args[0]) {

@@ -15,8 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// virtual runs a run's clients in virtual time. It is the clock of the run's loop: while the loop waits, the clients
-// run. It is also the clients' network: it passes their bytes to the loop, which handles them at the same virtual time.
+// virtual executes a run's clients in virtual time. It is the clock of the run's loop: while the loop waits, the
+// clients run. It is also the clients' network: it passes their bytes to the loop, which handles them at the same
+// virtual time.
 type virtual struct {
 	stage   *stage
 	machine *traced.Machine

@@ -243,7 +243,7 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 func TestADifferenceNamesTheCall(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	worker := strings.Fields(redisPy(t))
-	// The last word in /proc/loadavg is the ID of the host's latest process.
+	// The last word in /proc/loadavg is the ID of the process that the host created most recently.
 	code := `import os, redis, runpy, time; redis.Redis.from_url(os.environ["FENCEPOST_REDIS_1"]).ping(); ` +
 		`time.sleep(int(open("/proc/loadavg").read().split()[-1]) / 1e6); ` +
 		`runpy.run_path("` + worker[1] + `")`

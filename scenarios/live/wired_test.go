@@ -90,8 +90,9 @@ func queues(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfZooKeeper checks runs with a client that uses ZooKeeper's own protocol. The client's lease must be
-// its session, which its requests must extend. Its znode's record must name it. Unsupported requests must be reported.
+// TestAUsersClientOfZooKeeper checks runs with a client that uses ZooKeeper's own protocol. The client's session must
+// count as its lease, and its requests must extend the session. The record of its znode must name the client.
+// Unsupported requests must be reported.
 func TestAUsersClientOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

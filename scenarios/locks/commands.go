@@ -48,7 +48,7 @@ func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	return []string{"EVAL", extendScript, "1", string(key), value, millis}
 }
 
-// isSuccess reports whether the mode counts a reply to an extension as success.
+// isSuccess reports whether, in this mode, a client that gets the given reply considers its extension successful.
 func (m ExtendMode) isSuccess(r *sim.Reply) bool {
 	n, answered := r.Int()
 	return answered && (n == 1 || m == ExtendAnyAnswer)
@@ -57,7 +57,7 @@ func (m ExtendMode) isSuccess(r *sim.Reply) bool {
 // ObeysElapsed reports whether the mode refuses an extension that took longer than its TTL.
 func (m ExtendMode) ObeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
 
-// Compares reports whether, in this mode, the server checks the owner before it extends the key.
+// Compares reports whether, in this mode, the server checks the owner before extending the key.
 func (m ExtendMode) Compares() bool { return m != ExtendExpire }
 
 // ObeysAnswer reports whether the mode considers a lock extended only if the server confirms that the client still owns

@@ -204,7 +204,8 @@ func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 	}
 }
 
-// look reads the key. If index is not 0, it first waits for a limited time until the key has changed since that index.
+// look reads the key. If index is not 0, it first waits until the key has changed since that index, but no longer than
+// wait.
 func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Duration, consistent bool, index uint64,
 	wait time.Duration) (p consul.Pair, seen uint64, ok bool) {
 	l.caller.blocking = 0
@@ -221,8 +222,8 @@ func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Du
 // Extend does nothing, because the session is renewed in the background.
 func (l *consulLock) Extend(sim.Env, *Hold) error { return nil }
 
-// Release releases the key and ends the session. If there was no reply, it repeats the request. If the session then
-// turns out to be alive but not holding the key, the first request released the key.
+// Release releases the key and ends the session. If there was no reply, it repeats the request. If it then turns out
+// that the session is alive but does not hold the key, the first request must have released the key.
 func (l *consulLock) Release(env sim.Env, h *Hold) Answer {
 	l.library.drop(h)
 	s, key := h.own.(*consulSession), string(l.config.Key)

@@ -24,8 +24,8 @@ type consulSession struct {
 	library *Library
 }
 
-// The numbers of a client's connections. Blocking queries have their own connection, so that they do not delay other
-// requests or renewals.
+// A client's connection numbers. Blocking queries have their own connection, so that they do not delay other requests
+// or renewals.
 const (
 	consulRequests = iota
 	consulRenewals
@@ -46,8 +46,8 @@ type consulCaller struct {
 	repeated bool
 }
 
-// call sends a request to one server after another until one answers, for no longer than patience. If no server answers
-// in time, the returned answer has no Code.
+// call sends a request to one server after another until one answers or patience has elapsed. If no server answers in
+// time, the returned answer has no Code.
 func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	request http1.Request) (a consul.Answer) {
 	start := env.Monotonic()
@@ -63,7 +63,7 @@ func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.
 	return a
 }
 
-// isFinal reports whether an answer is an error that every server would return. All other errors only mean that this
+// isFinal reports whether an answer is an error that every server would return. Any other error only means that this
 // server does not know of a leader.
 func isFinal(a consul.Answer) bool {
 	return a.Code >= 500 && strings.Contains(a.Body, "invalid session")
@@ -96,7 +96,7 @@ func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *con
 	return s
 }
 
-// renew renews the session every half TTL, and every second after a failure. It stops when the TTL has passed without a
+// renew renews the session every half TTL, or every second after a failure. It stops when the TTL has passed without a
 // renewal. The lock is then lost, unless the client relies only on the monitor.
 func (s *consulSession) renew(env sim.Env) {
 	ttl := s.caller.config.TTL

@@ -264,7 +264,7 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 		h.Token = history.Token(r.Revision)
 		return true, true
 	}
-	// If the key's value is this attempt's name, an earlier request that did not get a reply has put the key.
+	// If the key's value is this attempt's name, an earlier request that did not get a reply put the key.
 	if k := r.Results[0].Keys; len(k) > 0 && k[0].Value == string(h.Attempt) {
 		h.Token = history.Token(k[0].Create)
 		return true, true
@@ -351,7 +351,7 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 
 // leave deletes the client's key, but only if this attempt put it. Otherwise, if the request is repeated late, it could
 // delete a newer key (etcd issue 22082). leave reports whether the deletion was confirmed. If the key is gone although
-// its lease is alive, an earlier request that did not get a reply has deleted it.
+// its lease is alive, an earlier request that did not get a reply deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

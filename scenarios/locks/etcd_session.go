@@ -97,7 +97,7 @@ func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience tim
 	return s
 }
 
-// counted updates the end of the lease after a reply. sent is the time at which the request was sent. ttl is in
+// counted recalculates the end of the lease after a reply. sent is the time at which the request was sent. ttl is in
 // seconds.
 func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	if s.own.count == fromReceipt {
@@ -106,8 +106,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	s.until = sent + time.Duration(ttl)*time.Second
 }
 
-// keepalive extends the lease every third of its TTL. If this fails, the lease counts as lost once it has ended by the
-// client's own clock.
+// keepalive extends the lease each time a third of its TTL has passed. If this fails, the lease counts as lost once it
+// has ended by the client's own clock.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {
@@ -132,7 +132,7 @@ func (s *etcdSession) keepalive(env sim.Env) {
 	}
 }
 
-// refresh sends one request to one member to extend the lease, even if the lease may already be over. It reports
+// refresh sends one request to one member to extend the lease, even if the lease may already have ended. It reports
 // whether there was a reply. An error counts as no reply, unless it says that the lease no longer exists.
 func (s *etcdSession) refresh(env sim.Env) bool {
 	sent := env.Monotonic()

@@ -38,7 +38,7 @@ func init() {
 	})
 }
 
-// fencedConfig contains this protocol's own settings.
+// fencedConfig contains the settings that only this protocol has.
 type fencedConfig struct {
 	tokenRead tokenRead // default in-step
 }
@@ -49,7 +49,7 @@ type tokenRead string
 const (
 	tokenInStep tokenRead = "in-step" // from the script that acquires the lock
 	// the client reads the token from the counter after it has acquired the lock, so the token may be a later holder's
-	// (Redisson's fenced lock)
+	// (as in Redisson's fenced lock)
 	tokenLater tokenRead = "later"
 )
 
@@ -59,8 +59,8 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"when the counter may already contain a later holder's token (Redisson's fenced lock)",
 	format.Options(tokenInStep, tokenLater)...)
 
-// sameKey describes the conflict that arises if lock a uses key for the given purpose and lock b is named after that
-// key. If lock b has a different name, sameKey returns "".
+// sameKey describes the conflict that arises if lock a uses the given key for the given purpose, and that key is also
+// the name of lock b. If lock b has a different name, sameKey returns "".
 func sameKey(a, b history.Lock, key, purpose string) string {
 	if string(b) != key {
 		return ""

@@ -305,7 +305,7 @@ func (e *election) isTaken(env sim.Env) bool {
 // leads reports whether the client was the leader when it last saw the record.
 func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity }
 
-// tryAcquireOrRenew does what client-go's function of that name does. A leader updates the record it wrote last. If
+// tryAcquireOrRenew works like the client-go function with the same name. A leader updates the record it wrote last. If
 // that fails, or if the client is not the leader, it reads the record. It then writes the record if there is no leader
 // or the other client's lease has ended.
 func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {

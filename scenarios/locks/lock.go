@@ -75,7 +75,7 @@ type Hold struct {
 	Ends []*sim.Signal
 	// Prolonged, if set, is called after the library has extended the lock in the background and updated Grant.
 	Prolonged func(env sim.Env)
-	// Refresh, if set, asks the library how long the lock is valid, and updates Grant.
+	// Refresh, if set, asks the library how long the lock remains valid, and updates Grant.
 	Refresh func(env sim.Env)
 	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that reacts to
 	// it pauses its work, and acquires the lock again after reconnecting.
@@ -256,7 +256,8 @@ func (l *Library) field(of history.Lock) *string {
 	return l.values[of]
 }
 
-// Anew returns the Library for a client that has restarted. It continues numbering attempts where l stopped.
+// Anew returns the Library for a client that has restarted. The new Library continues numbering attempts where l
+// stopped.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
 // counted counts a finished attempt. taken says whether the attempt found that another client held the lock.
@@ -300,7 +301,7 @@ type requester struct {
 	config  *Config
 	library *Library
 	value   string // owner value of the client or of the current acquire, if several attempts share it
-	// left is how much time is left for the current attempt's requests. 0 means that only the usual timeout applies.
+	// left is the time that remains for the current attempt's requests. 0 means that only the usual timeout applies.
 	left time.Duration
 }
 
@@ -333,11 +334,12 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 
 func newValue(env sim.Env) string { return strconv.FormatUint(env.Rand(), 36) }
 
-// resting waits between two attempts. delay is a random delay, and left is how much longer the client is willing to
-// wait.
+// resting is a function that waits between two attempts. delay is a random delay, and left is how much longer the
+// client is willing to wait.
 type resting func(env sim.Env, delay, left time.Duration)
 
-// left returns how much longer a client is willing to wait for an acquire that began at start, on its monotonic clock.
+// left returns how much longer a client is willing to wait for an acquire. start is the time at which the acquire
+// began, on the client's monotonic clock.
 func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	if c.Patience == 0 {
 		return sim.Forever
@@ -345,8 +347,8 @@ func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
 	return c.Patience - (env.Monotonic() - start)
 }
 
-// retryFor calls try until it returns a hold or Config.Patience has passed. left is how much of Config.Patience is
-// left.
+// retryFor calls try until it returns a hold or Config.Patience has passed. It tells try how much of Config.Patience
+// remains.
 func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
 	for start := env.Monotonic(); ; {
 		left := r.config.left(env, start)

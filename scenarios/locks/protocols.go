@@ -56,10 +56,10 @@ type Definition struct {
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
 	Measures func(*Config) []history.Measure
 	// Lacks returns safety measures that a lock with the given settings does not take, although other protocols' locks
-	// with the same settings do. If Lacks is nil, there are none.
+	// with the same settings do. If Lacks is nil, there are no such measures.
 	Lacks func(*Config) []history.Measure
 	// Refused returns settings that contradict each other, or that are impossible with the given number of Redis
-	// masters (0 if unknown). If Refused is nil, there are none.
+	// masters (0 if unknown). If Refused is nil, no settings are refused.
 	Refused func(c *Config, masters int) []Refusal
 	// Order returns how long a client's place remains in a fair lock's queue after the client has stopped waiting. It
 	// is nil, or returns 0, if the lock does not promise an order.

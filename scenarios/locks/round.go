@@ -32,7 +32,7 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// restart returns a validity that counts from now, no matter how long the round took.
+// restart returns a validity that begins now, no matter how long the round took.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	validity := r.ttl - c.Drift.forTTL(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}

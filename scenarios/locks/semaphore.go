@@ -103,10 +103,11 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `
 	clientsNow = `local now = tonumber(ARGV[4])
 `
-	// A permit is still valid during the millisecond given by its score, so that it lasts for the whole TTL.
+	// removeEnded removes the permits that have ended. A permit is still valid during the millisecond given by its
+	// score, because otherwise it would not last for the whole TTL.
 	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
 `
-	// keepSet keeps the set from expiring before its longest permit.
+	// keepSet keeps the set from expiring before its last permit has ended.
 	keepSet = `if redis.call("pttl", KEYS[1]) < tonumber(ARGV[2]) then
     redis.call("pexpire", KEYS[1], ARGV[2])
 end

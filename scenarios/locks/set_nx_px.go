@@ -38,7 +38,7 @@ type setNXPXConfig struct {
 	expiry expiryCount // default relative
 }
 
-// expiryCount determines whose clock a key's expiry is measured on.
+// expiryCount determines by whose clock a key's expiry is measured.
 type expiryCount string
 
 const (

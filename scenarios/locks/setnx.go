@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNX is a lock that uses SETNX and DEL, without an expiry (Grace Collins).
+// SetNX is a lock that uses SETNX and DEL, without an expiry (as in Grace Collins's article on locks with Redis).
 const SetNX Protocol = "setnx"
 
 func init() {

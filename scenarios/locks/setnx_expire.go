@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNXExpire is a lock that is set with SETNX and then EXPIRE, as two separate commands, so not atomically (Grace
-// Collins).
+// SetNXExpire is a lock that clients acquire with SETNX followed by EXPIRE. These are two separate commands, so
+// acquiring the lock is not atomic (Grace Collins).
 const SetNXExpire Protocol = "setnx-expire"
 
 func init() {

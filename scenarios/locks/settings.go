@@ -110,7 +110,8 @@ var (
 		"ask for a read lock; if any client does, the lock is a read-write lock")
 
 	// If a client of a single Redis server does not report how long its lock is valid, the lock is considered valid for
-	// one TTL after the reply (LAWS.md).
+	// one TTL after the reply (see LAWS.md). So by default, only clients that extend their lock or check its validity
+	// take the elapsed time into account.
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",
@@ -222,7 +223,7 @@ func group(path, meaning string) Setting {
 }
 
 // optional returns a setting whose value is a mapping that is absent by default. If a file contains the mapping, the
-// settings inside have their own defaults.
+// settings that the mapping omits have their own defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := format.Value{Word: "none"}
 	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
@@ -252,7 +253,8 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// settingsWithin changes an optional mapping's settings. While the mapping is "none", its settings are "none" as well.
+// settingsWithin changes the settings inside an optional mapping so that they read as "none" whenever the mapping
+// itself is "none".
 func settingsWithin(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

@@ -33,7 +33,7 @@ func init() {
 	})
 }
 
-// ticketConfig contains this protocol's own settings.
+// ticketConfig contains the settings that only this protocol has.
 type ticketConfig struct {
 	poll sim.Delay // default 10 ms to 20 ms
 }

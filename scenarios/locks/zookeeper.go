@@ -85,7 +85,7 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 
 // badPath returns a function that explains why a name is not allowed and suggests another name. object says what kind
 // of object is being named. No part of a path may be empty, "." or "..". ZooKeeper rejects such a path
-// (PathUtils.validatePath), and a Go HTTP server redirects its clients to another one.
+// (PathUtils.validatePath), and a Go HTTP server redirects the client to a different path.
 func badPath(object string) func(name history.Lock) (problem, right string) {
 	return func(name history.Lock) (problem, right string) { return badPathOf(object, name) }
 }
@@ -249,9 +249,9 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a waiting client must create a new znode. It must if its session has ended, or if its znode
-// is gone although the session is alive. This can happen if another client deleted the znode by mistake, or if the
-// znode belonged to the previous session.
+// mayBeGone reports whether a waiting client must create a new znode. This is the case if its session has ended, or if
+// its znode is gone although the session is alive. The latter can happen if another client deleted the znode by
+// mistake, or if the znode belonged to the previous session.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -405,8 +405,8 @@ func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, pat
 	}
 }
 
-// admitted is like isFirst, but for a lock with several permits. It reports whether fewer znodes than there are permits
-// have a lower sequence number than the client's own.
+// admitted is like isFirst, but for a lock with several permits. It reports whether the number of znodes with a lower
+// sequence number than the client's own is less than the number of permits.
 func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	var w zookeeper.Watch
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), &w)
@@ -436,7 +436,7 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 
 // ahead returns the znode that the client should watch: the nearest one before the client's own that excludes the
 // client, or "" if there is none. If all waiting clients watch the same znode (a herd), ahead returns the lowest one
-// instead. there reports whether the client's own znode still exists.
+// instead. The result there says whether the client's own znode still exists.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
@@ -452,8 +452,8 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 }
 
 // withdraw removes the client's znode from the line, if the client is configured to do so. If there is no reply, it
-// keeps trying in the background while the session is alive, because every other client would wait behind a znode that
-// was not removed (Curator's guaranteed deletion).
+// keeps trying in the background while the session is alive, because otherwise all other clients would have to wait
+// behind this znode (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	if !l.config.ReleaseOnFailure {
 		return

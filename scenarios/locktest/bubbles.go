@@ -95,7 +95,7 @@ func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	})
 }
 
-// settle waits for a finished run's goroutines to end, and returns how many do not.
+// settle waits for a finished run's goroutines to end, and returns the number of those that do not.
 func (w *worker) settle(before int) int {
 	end := func() int {
 		w.Dismiss()

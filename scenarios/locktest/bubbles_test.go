@@ -47,8 +47,8 @@ func (l *shared) Lock(ctx context.Context) error {
 }
 
 // TestLeftoversOfARunMakeNoDifferenceToTheNext checks that goroutines and global state that a library leaves behind do
-// not change later runs. These runs must be the same as with a lock that does not leave anything behind, even if the
-// library creates a goroutine or channel in one run and uses it in later ones.
+// not change later runs. These runs must be identical to runs of a lock that does not leave anything behind, even if
+// the library creates a goroutine or channel in one run and uses it in later ones.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(2, 8, 60), SkipTrial: true,
@@ -98,8 +98,8 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestWhatARunDoesNotLeaveAgainMayBeKept checks when a library is believed to have started a goroutine once for the
-// whole program: if it leaves the goroutine behind in one run, but not another one in the next.
+// TestWhatARunDoesNotLeaveAgainMayBeKept checks that a library is believed to have started a goroutine once for the
+// whole program if it leaves the goroutine behind in one run, but does not leave another one behind in the next.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {

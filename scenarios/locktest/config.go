@@ -75,8 +75,8 @@ type Config struct {
 	// judged like everything else.
 	Patience time.Duration
 	// Faults are the kinds of faults that are drawn at random. By default, these are all kinds that can affect the
-	// servers, except four that are caused by a lack of memory or by operators: "evict key", "delete key", "flush" and
-	// "client pause".
+	// servers, except four kinds that are caused by a lack of memory or by operators: "evict key", "delete key",
+	// "flush" and "client pause".
 	Faults Faults
 	// Without lists faults that are never drawn, because the lock does not promise to survive them. The syntax is that
 	// of mix.without in a scenario file: "jump of servers", "crash losing everything".

@@ -13,7 +13,8 @@ import (
 const placeTimeout = 2 * time.Second
 
 // fairMutex is a mutex with a queue on one Redis server. A list contains the waiting clients in order. A sorted set
-// contains when each place expires, by the server's clock. A client keeps its place by asking again.
+// contains the time, by the server's clock, at which each client's place in the queue expires. A client keeps its place
+// by asking again.
 type fairMutex struct {
 	*mutex
 	ask string // the script that asks for the lock
@@ -40,7 +41,8 @@ end
 redis.call("zadd", KEYS[3], now + ARGV[3], ARGV[1])
 return 0`
 
-// leaveQueue also deletes the lock, in case the client has acquired it without knowing.
+// leaveQueue removes the client from the queue. It also deletes the lock, in case the client has acquired it without
+// knowing.
 const leaveQueue = `redis.call("lrem", KEYS[2], 0, ARGV[1])
 redis.call("zrem", KEYS[3], ARGV[1])
 if redis.call("get", KEYS[1]) == ARGV[1] then

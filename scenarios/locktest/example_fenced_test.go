@@ -41,8 +41,8 @@ func (f *fenced) Lock(ctx context.Context) error {
 
 func (f *fenced) FencingToken() int64 { return f.token }
 
-// With Fences, the resource compares each write's token with earlier tokens. It refuses a late write from a client that
-// was paused until after the end of its lease.
+// With Fences, the resource compares each write's token with earlier tokens. It refuses a late write from a client
+// whose lease ended while it was paused.
 func ExampleFenced() {
 	TestFenced := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newFenced, TTL: lease, Faults: locktest.Pauses,

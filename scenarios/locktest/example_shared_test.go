@@ -54,7 +54,7 @@ func (p *pool) obtain(ctx context.Context, key string) error {
 	return ctx.Err()
 }
 
-// giveBack releases a key's lock. kept is the name that the pool has stored the owner value under.
+// giveBack releases a key's lock. kept is the name under which the pool has stored the owner value.
 func (p *pool) giveBack(key, kept string) error {
 	const script = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 	reply, err := p.ask("EVAL", script, "1", key, p.owners[kept])

@@ -60,7 +60,7 @@ type Breach struct {
 	// only in when the fault ends.
 	Runs int
 	Seed uint64
-	// Story explains what happened in the run with that seed.
+	// Story explains what happened in the first run that shows the breach.
 	Story string
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// asked is the environment variable that makes the test binary run the tests with output to be checked here.
+// asked is the environment variable that makes the test binary run the tests whose output is checked in this file.
 const asked = "FENCEPOST_LOCKTEST_FLAGS"
 
 // TestOfFlags stands in for a user's test of a broken lock: it fails.

@@ -23,7 +23,7 @@ const (
 	failovers limit = "failovers" // a replica without the key took over, or there were two masters
 )
 
-// waysOn maps each limit to the beginning of its explanation, which says what the user can do about it.
+// waysOn maps each limit to the first part of its explanation: what the user can do about the limit.
 var waysOn = map[limit]string{
 	pauses: `No lock with a lease survives a pause that keeps its holder at work until the lease is over. There are two
 solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no

@@ -33,8 +33,8 @@ func storyOf(t *testing.T, service history.Service, events ...history.Event) *hi
 	return h
 }
 
-// acquired returns the events of a client that acquires the lock at a given time. until is when the validity period
-// that the client reports ends.
+// acquired returns the events of a client that acquires the lock at a given time. until is the end of the validity
+// period that the client reports.
 func acquired(p history.Process, at, until history.Time) []history.Event {
 	a := history.Attempt(p + "/1")
 	return []history.Event{

@@ -29,7 +29,7 @@ func TestOfAnEndlessRun(t *testing.T) {
 }
 
 // TestProcessesOfTheRunsEndWithTheirTest checks that when a test process is killed, its worker processes end too, even
-// though they do not receive a signal. It notices their end because the pipe is closed when the last worker has ended.
+// though they do not receive a signal. The test notices that the last worker has ended because the pipe is then closed.
 func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
 		return

@@ -19,8 +19,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// slots limits the total number of worker processes for all tests that run at the same time. Each worker occupies one
-// element.
+// slots limits how many worker processes can run at the same time, across all tests. Each worker occupies one element
+// of the channel.
 var slots = make(chan struct{}, runtime.NumCPU())
 
 // explore distributes the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
@@ -78,8 +78,8 @@ func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	return shares
 }
 
-// runsShare is the fraction of the time until the test's deadline that the runs may use. allShare is the fraction for
-// all work. The remaining time is for reporting.
+// The runs may use the fraction runsShare of the time until the test's deadline, and all work together may use
+// allShare. The remaining time is for reporting.
 const runsShare, allShare = 0.8, 0.9
 
 // contextFor returns a context that ends after the given fraction of the time until the test's deadline. If the test
@@ -96,10 +96,10 @@ func (p *parent) contextFor(part float64) (context.Context, context.CancelFunc) 
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
-// exploreShare runs the seeds in one worker after another. It replaces a worker that dies or that has too many
-// remaining goroutines. If a run fails and is not its process's first, exploreShare repeats it in a separate process.
-// If the repeated run succeeds, the library must have kept state from one run to the next. From then on, each run gets
-// its own process.
+// exploreShare runs the seeds in one worker after another. It replaces a worker that dies, or in which too many
+// goroutines remain. If a run fails and it was not the first in its process, exploreShare repeats it in a separate
+// process. If it succeeds there, the library must have kept state from one run to the next, so from then on each run
+// gets its own process.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	s := share{parent: p, seeds: seeds}
 	for len(s.seeds) > 0 && ctx.Err() == nil {
@@ -212,14 +212,14 @@ func (s *share) finish(seed uint64) {
 }
 
 // block contains what later plans need to know about the runs in a worker's current block of seeds. The runs are in
-// order, starting from the block's first seed.
+// seed order and begin with the block's first seed.
 type block []search.Shown
 
 // add records the run with the next seed.
 func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
 
-// save writes a file in folder with the results that a worker needs to continue with a seed. It returns the file's
-// path, or "" if there are no such results.
+// save writes a file in folder with the earlier results that a worker needs to continue with the given seed. It returns
+// the file's path, or "" if there are no such results.
 func (b *block) save(folder string, seed uint64) (file string, err error) {
 	known := (*b)[:min(seed-search.BlockOf(seed), uint64(len(*b)))]
 	if len(known) == 0 {
@@ -233,10 +233,11 @@ func (b *block) save(folder string, seed uint64) (file string, err error) {
 	return filepath.Join(folder, name), save(folder, map[string]string{name: string(text)})
 }
 
-// trialHung is the trial run's maximum processor time. The run takes a few milliseconds, even with the race detector.
+// trialHung is how much processor time the trial run may use before it counts as hung. The run takes a few
+// milliseconds, even with the race detector.
 const trialHung = 5 * time.Second
 
-// try makes a worker perform the trial run, and records the problems that it shows.
+// try has a worker perform the trial run, and records any problem that the run reveals.
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -258,7 +259,7 @@ func (p *parent) try() {
 	}
 }
 
-// problem records a problem that does not belong to a single run.
+// problem records a problem that is not specific to one run.
 func (p *parent) problem(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,7 +299,7 @@ func (p *parent) take(r ran) {
 	}
 }
 
-// finish counts a seed after all its runs are complete.
+// finish counts a seed as finished once all its runs are complete.
 func (p *parent) finish(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -307,7 +308,7 @@ func (p *parent) finish(seed uint64) {
 	}
 }
 
-// forget removes a seed's runs because the seed will be run again.
+// forget discards the results of a seed's runs, because the seed will be run again.
 func (p *parent) forget(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -397,10 +398,10 @@ func (p *parent) start(ctx context.Context, k task, handle func(report)) error {
 	}
 }
 
-// passedOn returns this process's command-line arguments that are passed on to worker processes.
+// passedOn returns those of this process's command-line arguments that are passed on to worker processes.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked returns the seed that the -run flag requests if its pattern selects the test's WORD=SEED subtest. If the
+// seedAsked returns the seed that the -run flag requests by selecting the test's WORD=SEED subtest. If the flag's
 // pattern does not select such a subtest, one is false.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")

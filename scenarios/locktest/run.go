@@ -86,7 +86,8 @@ func examine(t *testing.T, c Config) *parent {
 	return p
 }
 
-// reportMissed fails the test if every run's plan has a fault that names a message that was not sent in any run.
+// reportMissed fails the test if a fault is in every run's plan, but never struck because the message that it names was
+// never sent.
 func (p *parent) reportMissed() {
 	missed := map[string]int{}
 	for _, r := range p.runs {
@@ -333,7 +334,7 @@ func (p *parent) groups() (all []group) {
 	return all
 }
 
-// cutDown says how small the shrunk run is, for each way in which shrinking can end.
+// cutDown contains, for each way in which shrinking can end, the words that say how small the shrunk run is.
 var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs",
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}

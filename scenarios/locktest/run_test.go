@@ -34,12 +34,12 @@ type plain struct {
 
 type constructor = func(*Client) (Lock, error)
 
-// making returns a New function that never fails.
+// making returns a constructor that never fails.
 func making(lock func(*Client) Lock) constructor {
 	return func(c *Client) (Lock, error) { return lock(c), nil }
 }
 
-// wrapped returns a New function that creates a lock with inner and wraps it.
+// wrapped returns a constructor that creates a lock by calling inner, and wraps it.
 func wrapped[L Lock](inner constructor, wrap func(L) Lock) constructor {
 	return func(c *Client) (Lock, error) {
 		l, err := inner(c)
@@ -402,7 +402,7 @@ func TestALeakIsReported(t *testing.T) {
 	}
 }
 
-// TestCallsAreCountedInEachTest checks that a test's calls are counted from 0 again if -count repeats the test. The
+// TestCallsAreCountedInEachTest checks that the count of a test's calls restarts at 0 if -count repeats the test. The
 // calls in each subtest must be counted separately.
 func TestCallsAreCountedInEachTest(t *testing.T) {
 	var again testing.T

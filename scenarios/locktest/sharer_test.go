@@ -42,7 +42,7 @@ func (l *alternating) Unlock(ctx context.Context) error {
 	return err
 }
 
-// vary returns a New function. The function creates a readWrite lock and applies the given change to it.
+// vary returns a constructor that creates a readWrite lock and applies the given change to it.
 func vary(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		l, err := newReadWrite(c)

@@ -57,7 +57,7 @@ func RunTrial(t *testing.T, c Config) {
 }
 
 // workers are the trial's clients. Their names share a prefix, so a lock that compares only the beginning of an owner
-// value mistakes one client for another.
+// value would mistake one client for another.
 var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
 // trial is the fault-free trial run (see RunTrial).
@@ -103,7 +103,7 @@ type held struct {
 	next     sim.Time // when the next waiting client got the lock; Never: it did not get it; 0: no client waited
 }
 
-// last returns the latest period in which the client had the lock.
+// last returns the most recent period in which the client had the lock.
 func (h *hand) last() *held { return h.held[len(h.held)-1] }
 
 // had reports whether the client had the lock at a given time.
@@ -221,7 +221,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.have(third, waits, t.patience()) {
 		return
 	}
-	// the late Unlock deleted the key; a lock that does not promise ownership need not prevent this
+	// The late Unlock deleted the key. This is allowed if the lock does not promise ownership.
 	if t.robbed(third) {
 		t.unlocks(third)
 		return
@@ -238,10 +238,10 @@ func (t *trial) script(ctx context.Context) {
 // trialPatience is the maximum duration of a call that does not have to wait for another client.
 const trialPatience = 20 * time.Second
 
-// patience is how long Lock may take once the lock has become free, if it had to wait.
+// patience is how long Lock may take once the lock has become free, if Lock had to wait.
 func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 
-// minWait returns how long Lock must wait at the least while another client has the lock.
+// minWait returns the minimum time that Lock must wait while another client has the lock.
 func (t *trial) minWait() time.Duration { return min(time.Second, t.ttl/8) }
 
 // calling is a call to one of a Lock's methods, in its own goroutine.

@@ -322,7 +322,7 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing returns a constructor for locks. Their clients first wait for each other within the process, and only then
+// sharing returns a constructor for locks with clients that first wait for each other within the process, and only then
 // send requests to a server.
 func sharing(lock constructor) constructor {
 	var inside chan struct{}

@@ -173,7 +173,7 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 }
 
 // violated handles a violated law. It sets the margin to 0 for each way in which the law was violated, and drops the
-// close calls for its other ways.
+// close calls for the other ways in which it could have been.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
 		return
@@ -249,8 +249,8 @@ func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl)
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to a close call's margin if no other client was requesting the lock at that time. Such a call
-// then ranks behind all calls in which another client was.
+// uncontended is added to a close call's margin if no other client was requesting the lock at that time. As a result,
+// the call ranks behind all close calls during which another client was requesting it.
 const uncontended = 2
 
 // about fills in a close call's lock, holder and next client, given the i-th grant of the lock.

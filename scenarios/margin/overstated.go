@@ -16,7 +16,7 @@ type statement struct {
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the lease end that had been reported to the holder at the start of w. It also records until when the
+// state records the lease end that had been reported to the holder at the start of span w, and the time until which the
 // holder's keys protect the lease, as known at that time.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
@@ -53,8 +53,8 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 }
 
 // overstated checks each lease end that was reported to a holder against the time until which the holder's keys
-// protected the lease. It measures by how much the lease end exceeds that time. It also measures how much of that time
-// was left when the lease was extended, was released, or ended.
+// protected the lease. It measures how far the lease end lies beyond that time. It also measures how much longer the
+// keys would have protected the lease when it was extended, was released, or ended.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

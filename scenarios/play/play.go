@@ -224,7 +224,8 @@ func (o *opened) messages() (all []timeline.Message) {
 	return all
 }
 
-// numberOf returns the timeline's number for the request with index sent, or for its answer if answer is set.
+// numberOf returns the number that the timeline gives to a request or, if answer is set, to its answer. sent is the
+// request's index.
 func numberOf(sent int, answer bool) int {
 	if answer {
 		return 2*sent + 1
@@ -265,7 +266,7 @@ func delaysOne(f nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }
 
-// ends reports whether a fault has an end that users can drag. A client crash does not, because the client does not
+// ends reports whether a fault has an end that users can drag. A client crash has none, because the client does not
 // restart.
 func ends(f nemesis.Fault) bool {
 	return !delaysOne(f) && (f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldRestart) &&

@@ -291,7 +291,7 @@ func TestAnOwnTextIsMended(t *testing.T) {
 }
 
 // TestWhatIsTakenAlong checks the files that a user can download. The scenario must expect the current outcome, the
-// plan must be valid for the scenario, and the Go test must fail for the law named in its description.
+// plan must be valid for the scenario, and the Go test must fail by violating the law that its description names.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
 		a := ask(t, request{Do: "take", State: state})

@@ -212,7 +212,7 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 // to an edge.
 const edgeSeeds, sureSeeds = 5, 50
 
-// edge varies one key and finds the values at which mutual exclusion starts to hold or stops holding.
+// edge varies one key and finds the values at which mutual exclusion starts or stops holding.
 func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*outcome, error) {
 	subject, err := sweep.NewSubject(o.scenario)
 	if err != nil {

@@ -17,8 +17,8 @@ type tail struct {
 	killed string // why the process was killed; empty if it was not
 }
 
-// tailLimit is the maximum number of bytes that are stored. What is stored is the beginning, since the first lines show
-// the cause.
+// tailLimit is the maximum number of bytes that are stored. If there are more, only the beginning is stored, because
+// the first lines show the cause.
 const tailLimit = 1 << 20
 
 // Write adds output from the process, but stores only the text after the last mark.

@@ -69,8 +69,8 @@ func killed(dump string) error {
 	return (&tail{killed: "the run made no progress"}).ending(nil, []byte(dump))
 }
 
-// TestAWaitForAMutexThatStopsTheClock checks that a mutex wait that stops the clock of the latest bubble is detected
-// immediately, and that the error names versions of Go that avoid it.
+// TestAWaitForAMutexThatStopsTheClock checks a mutex wait that stops the most recent bubble's clock. It must be
+// detected immediately, and the error must name versions of Go without this problem.
 func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	for name, test := range map[string]struct {
 		states []string // states of goroutines, with their bubbles

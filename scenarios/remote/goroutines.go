@@ -33,7 +33,7 @@ var (
 	creator   = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 )
 
-// Goroutines returns the goroutines of the latest bubble in a program's dump, except the goroutine that runs the
+// Goroutines returns the goroutines of the most recent bubble in a program's dump, except the goroutine that runs the
 // bubble.
 func Goroutines(dump string) (all []*Goroutine) {
 	latest := 0
@@ -188,9 +188,9 @@ func Same(all []*Goroutine) string {
 }
 
 // stranger describes the channel on which a goroutine is waiting, if the channel was created outside the run. Such a
-// wait prevents virtual time from advancing. The channel probably belongs to the package of the innermost call outside
-// the standard library, in this goroutine or in its creator. stranger returns "" if the goroutine is waiting for
-// something else.
+// wait prevents virtual time from advancing. The channel probably belongs to the package of the innermost call that is
+// outside the standard library, in this goroutine or its creator. If the goroutine is waiting for something else,
+// stranger returns "".
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""
@@ -251,8 +251,8 @@ func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
 }
 
-// StandsStill reports whether a wait for a mutex has stopped virtual time. It looks only at the goroutines of the
-// latest bubble in a dump: one of them must be waiting for a mutex, and none of them may be running.
+// StandsStill reports whether a wait for a mutex has stopped virtual time. It looks only at the goroutines of the most
+// recent bubble in a dump: one of them must be waiting for a mutex, and none of them may be running.
 func StandsStill(dump string) bool {
 	latest, runs, stops := 0, false, false
 	for _, head := range goroutine.FindAllStringSubmatch(dump, -1) {

@@ -104,8 +104,8 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard waits until done is closed. It kills the process if it takes too long. If started is set, it also kills a
-// process that does nothing for too long.
+// guard waits until done is closed, and kills the process if this takes too long. If started is set, guard also kills
+// the process if it does nothing for too long.
 func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience
@@ -159,7 +159,7 @@ func (p *Process) kill(why string, done <-chan struct{}) {
 	}
 }
 
-// end waits for the process to end, and returns the reason.
+// end waits for the process to end, and returns an error that says why it ended.
 func (p *Process) end() error {
 	p.ended.Do(func() {
 		p.in.Close()

@@ -85,7 +85,7 @@ const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 // Test is a test in its package's test binary. It calls locktest.Run.
 type Test struct {
 	folder, binary, name string
-	// folder of the binary, which Close removes; nil if the Test did not build one
+	// the binary's folder, which Close removes; nil if the Test did not build a binary
 	built *temporary.Folder
 	flags []string
 

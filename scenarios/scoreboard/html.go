@@ -100,8 +100,8 @@ func (e *entry) blocks(f *Finding) []document.Block {
 		document.Command(e.replay(f))}, e.onReal(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))...)
 }
 
-// onReal returns the blocks that say whether a violation also occurred on a real server. If this was not tried, there
-// are none.
+// onReal returns the blocks that say whether a violation also occurred on a real server. It returns nil if this was not
+// tried.
 func (e *entry) onReal(law checker.Law, cause, file string) []document.Block {
 	r := e.real(law, cause)
 	if r == nil {

@@ -24,9 +24,9 @@ type Result struct {
 type Outcome struct {
 	Family string `json:"family"`
 	Runs   int    `json:"runs"` // including the failed ones
-	// number of runs in which each law was decided: it held or was violated; nil if that was not counted
+	// number of runs in which each law was decided, that is, either held or was violated; nil if that was not counted
 	Decided map[checker.Law]int `json:"decided,omitempty"`
-	// number of runs that could not be judged because a client failed, and how the first one failed
+	// number of runs that could not be judged because a client failed, and how the first of these clients failed
 	Failed  int                 `json:"failed,omitempty"`
 	Why     string              `json:"why,omitempty"`
 	Broke   map[checker.Law]int `json:"broke,omitempty"`  // number of runs in which each law was broken

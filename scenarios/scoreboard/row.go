@@ -67,7 +67,7 @@ type Explanation struct {
 	Text  string      `yaml:"text"`
 }
 
-// Aimed is a hand-written fault. It breaks a promise, but seldom occurs in random schedules.
+// Aimed is a hand-written fault. It breaks a promise, but rarely occurs in random schedules.
 type Aimed struct {
 	Family string      `yaml:"family"` // the family in whose column the table shows the fault
 	Fault  string      `yaml:"fault"`

@@ -177,9 +177,9 @@ func TestRealServersRanFindings(t *testing.T) {
 	}
 }
 
-// TestCountsAgreeWithFindings checks that results are consistent. A law is broken if and only if it has a cause, and in
-// no more runs than it was decided in. Each cause has a finding unless its run could not be repeated. Each family was
-// explored with as many schedules as the row specifies.
+// TestCountsAgreeWithFindings checks that results are consistent. A law has a cause if and only if it is broken. It
+// cannot be broken in more runs than it was decided in. Each cause has a finding unless its run could not be repeated.
+// Each family was explored with as many schedules as the row specifies.
 func TestCountsAgreeWithFindings(t *testing.T) {
 	for _, e := range folders(t) {
 		if e.result == nil {

@@ -74,8 +74,8 @@ func (a *aim) sort(r *scenarios.Result) {
 type archer struct {
 	*aim
 	random *sim.Stream
-	// library reports whether the lock comes from a library. Points inside the library's code are unknown, so faults
-	// that would strike at such a point are aimed at answers instead.
+	// library is set if the lock comes from a library. Points inside the library's code are unknown, so faults that
+	// would strike at such a point are aimed at answers instead.
 	library bool
 }
 
@@ -88,8 +88,8 @@ func (a *archer) request() *nemesis.Sent {
 	return &of[a.below(len(of))]
 }
 
-// near picks one of the instants later than after. It returns that instant, or a time shortly before it (1 µs, or up to
-// 3 ms). ok is false if the result would not be later than after.
+// near picks an instant that is later than the given time. It returns that instant, or a time shortly before it (1 µs,
+// or up to 3 ms). ok is false if the result would not be later than the given time.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {

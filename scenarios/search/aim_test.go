@@ -123,8 +123,8 @@ func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	}
 }
 
-// Aiming finds a violation that occurs only if one particular message, which random plans seldom delay, is delayed. It
-// is a failed attempt's release, and it must arrive after the next attempt has acquired the lock.
+// Aiming finds a violation that occurs only if one particular message is delayed. Random plans seldom delay it. The
+// message is a failed attempt's release, and it must arrive after the next attempt has acquired the lock.
 func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
 	first := func(aimed string) int {
 		s := parsed(t, `name: late

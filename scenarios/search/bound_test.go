@@ -86,7 +86,7 @@ func heldUp(f *nemesis.Fault) string {
 	return fmt.Sprint(f.Target, " ", f.Peer, " ", f.Trigger.Message.Nth, f.Trigger.Message.Command)
 }
 
-// holdTo checks how often each message was delayed. This may be at most four standard deviations less often than
+// holdTo checks how often each message was delayed. The count may be at most four standard deviations below what
 // leastProbability predicts.
 func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
 	hold := func(what strike, least float64) {

@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is a close call: a run that did not violate a law, but came closer to it than all other runs in the search.
+// Close is a close call: a run that did not violate a law, but came closer to violating it than all other runs in the
+// search.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`
@@ -38,7 +39,8 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 }
 
 // consistent reports whether c can be the result of the given runs. c must have at most one close call per law, in the
-// order of the laws, and the seeds must have been run. A call with a description that names servers must list some.
+// order of the laws, and the seeds must have been run. If the description of a close call names servers, the call must
+// list at least one.
 func (c Closest) consistent(ran Ranges) bool {
 	last := -1
 	for _, call := range c {

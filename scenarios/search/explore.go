@@ -17,8 +17,8 @@ type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// Differing counts the blocks of plans in which the search stopped using earlier runs as guides, because a repeated
-	// run had a different result (see Guides).
+	// Differing counts the blocks of plans for which the search was no longer guided by earlier runs, because a
+	// repeated run had a different result (see Guides).
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
@@ -143,8 +143,8 @@ func (d *Drawn) add(part *Drawn) {
 	d.Closest.Add(part.Closest)
 }
 
-// keep stores the plan for each finding's first seed. Drawing a guided plan again would require repeating all earlier
-// runs in the plan's block.
+// keep stores the plan for each finding's first seed, because drawing a guided plan again would require repeating all
+// earlier runs in the plan's block.
 func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	before := r.plans
 	r.plans = nil

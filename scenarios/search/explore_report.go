@@ -124,7 +124,7 @@ func (s *Span) size(of string) string {
 	return size
 }
 
-// closest describes the closest call for each law that no run violated, and how to view the closest one of all.
+// closest describes the closest call for each law that no run violated, and says how to view the closest of them all.
 func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()
@@ -168,7 +168,7 @@ func share(f campaign.Fault) string {
 	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
 }
 
-// metColumn is the column for how many faults struck while they could matter.
+// metColumn is the table column that shows how many faults struck while the lock was held or requested.
 var metColumn = document.Column{Title: "while held or requested", Tip: "struck " + campaign.WhileHeld}
 
 // faultTable shows how many faults of each kind were drawn and how many of them struck.
@@ -270,8 +270,8 @@ func (r *Report) suite() document.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
-	// If the exploration passed, all seeds were run. Then the only thing that can have been interrupted is the
-	// shrinking of findings about unpromised laws.
+	// If the exploration passed, all seeds were run, so only the shrinking of findings about unpromised laws can have
+	// been interrupted.
 	if standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	}

@@ -355,7 +355,7 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 }
 
-// Decode rejects a record in which a closest call cannot have occurred in any run, even if the record's checksum is
+// Decode rejects a record with a closest call that cannot have occurred in any run, even if the record's checksum is
 // valid. Otherwise a report would print that call.
 func TestClosestCallsThatCannotBeAreRefused(t *testing.T) {
 	made := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)

@@ -228,8 +228,8 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, begin, end time.Durat
 	return f
 }
 
-// when picks a time between begin and end, or shortly before that period. It picks the time of an event, a time shortly
-// before an event, or any time.
+// when picks a time between begin and end, or shortly before that period: the time of an event, a time shortly before
+// an event, or any other time.
 func (v *variation) when(begin, end time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {

@@ -87,8 +87,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing returns the seed of the run that was repeated to draw the given seed's plan and had a different result. If
-// there is no such run, it returns nil.
+// differing returns the seed of the run that was repeated to draw the given seed's plan and that had a different result
+// the second time. If there is no such run, it returns nil.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ

@@ -65,8 +65,8 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	return nil
 }
 
-// unprintable reports whether a string in a JSON text contains a control character. Records that this program writes
-// never do.
+// unprintable reports whether a string in a JSON text contains a control character. Records written by this program
+// never contain any.
 func unprintable(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {

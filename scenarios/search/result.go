@@ -94,7 +94,7 @@ func (r *Result) add(part *Result) {
 	}
 }
 
-// sample returns the plan that determines the Identity of a search over s.
+// sample returns the sample plan from which the Identity of a search over s is computed.
 func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 	if r.Repeated != nil {
 		faults, err := r.Given()

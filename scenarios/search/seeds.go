@@ -134,7 +134,7 @@ func (r Ranges) consistent(within Range) bool {
 	return true
 }
 
-// mostNamed is how many ranges String lists at most.
+// mostNamed is the maximum number of ranges that String lists.
 const mostNamed = 5
 
 // String lists the seeds, e.g. "51–70 and 301–500".

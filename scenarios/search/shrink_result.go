@@ -97,7 +97,7 @@ func (r *Shrunk) summary(found string) string {
 		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.seeds())
 }
 
-// seeds returns a clause for the end of a sentence that says which seeds show the violation.
+// seeds says which seeds show the violation, in a clause for the end of a sentence.
 func (r *Shrunk) seeds() string {
 	own, most := r.Plan.Seed, shrink.OtherSeeds
 	switch r.Often {

@@ -114,9 +114,9 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	}
 }
 
-// Violations that random faults cause in the catalog's scenarios are shrunk to a minimum. The test performs its own
-// runs to verify three things: no fault can be removed or simplified, the scenario cannot be made smaller, and the
-// printed scenario and plan show the violation again.
+// Violations that random faults cause in the catalog's scenarios are reduced to minimal cases. The test performs its
+// own runs to verify three things: no fault can be removed or simplified, the scenario cannot be made smaller, and the
+// printed scenario and plan reproduce the violation.
 func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client",
 		"get-then-del-race", "etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}

@@ -31,13 +31,14 @@ type Span struct {
 // or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
-	// Behaviour is the digest of one run. It changes if the program draws plans, runs them or records events
-	// differently. If all of a search's runs have the same faults, so does this one, and Behaviour depends on them.
+	// Behaviour is the digest of a sample run. It changes if the program changes how it draws plans, performs runs or
+	// records events. If all of a search's runs have the same faults, the sample run has them too, so Behaviour also
+	// depends on these faults.
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan returns the span for a search of s, with no seeds run yet. p is the plan for the run that determines the
-// span's Identity.Behaviour.
+// newSpan returns the span for a search of s, with no seeds run yet. p is the plan for the sample run whose digest
+// becomes Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are fewer than %d seeds starting at %d", seeds, from)
@@ -93,7 +94,7 @@ func (s Span) consistent() bool {
 		s.Ran.consistent(s.own())
 }
 
-// unfinished returns a sentence that says which seeds are missing, or nil if none are.
+// unfinished returns a sentence that says which seeds are missing, or nil if no seeds are missing.
 func (s Span) unfinished() []string {
 	missing := s.missing()
 	if len(missing) == 0 {
@@ -107,7 +108,7 @@ func (s Span) unfinished() []string {
 }
 
 // differs returns nil if the span belongs to sc and this version of the program. Otherwise it returns an error that
-// says what is different. p is the plan for the run that determines sc's Identity.
+// says what is different. p is the plan for the sample run from which sc's Identity is computed.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	id, err := identityOf(sc, p)
 	switch {

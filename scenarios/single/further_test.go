@@ -23,9 +23,9 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	return run
 }
 
-// TestEveryFormHasEachCause checks that a report contains both causes of two violations in every output format, and
-// says for each of them which fault it needs. In del-by-slow-client, a pause breaks exclusion, and later the paused
-// client's DEL breaks it again.
+// TestEveryFormHasEachCause checks that, if a run has two violations, a report contains the causes of both in every
+// output format, and says for each of them which fault it needs. In del-by-slow-client, a pause breaks exclusion, and
+// later the paused client's DEL breaks it again.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {

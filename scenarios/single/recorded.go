@@ -14,7 +14,7 @@ import (
 )
 
 // Recording describes a history that was recorded elsewhere. The report shows this description instead of the seed, the
-// digest and the plan. There are no expectations for such a history: it fails if a law is violated.
+// digest and the plan. Because there are no expectations for such a history, it fails if any law is violated.
 type Recording struct {
 	Files []string
 	Lock  string // kind of lock that the user gave; empty if none was given

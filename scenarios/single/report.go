@@ -81,7 +81,7 @@ func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragra
 	return notes
 }
 
-// stories returns the explanation of each violation. It refers to the numbers in the picture.
+// stories returns the explanation of each violation. The explanations refer to the numbers in the picture.
 func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	for b := range (checker.Verdict{Findings: r.Findings()}).Breaches() {
 		all = append(all, picture.Story(*b))
@@ -156,7 +156,8 @@ func (r *Run) suite(title *document.Title) document.Suite {
 	return s
 }
 
-// cameOut returns the outcome for a law or metric as worded in the scenario, and words to append to the verdict.
+// cameOut returns the outcome for a law or metric, worded as in the scenario file. It also returns words to append to
+// the verdict.
 func (r *Run) cameOut(name string) (got, how string) {
 	if !slices.Contains(checker.Laws, checker.Law(name)) {
 		got = r.measured(name)

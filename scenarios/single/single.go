@@ -140,7 +140,7 @@ func (r *Run) Lanes() *timeline.Lanes {
 	return lanes
 }
 
-// Findings returns one finding for each law in the order of checker.Laws, followed by the findings of other laws.
+// Findings returns one finding for each law in checker.Laws, in that order, followed by the findings for other laws.
 func (r *Run) Findings() []checker.Finding {
 	out := make([]checker.Finding, 0, len(checker.Laws))
 	for _, law := range checker.Laws {

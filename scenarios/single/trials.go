@@ -27,10 +27,10 @@ func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios
 // removed at once.
 const mostTried = 64
 
-// Try adds trials to each breach in v, the verdict on h, which is the history of a run of p. A trial says what happens
-// without certain faults in the plan. Each fault that is necessary by itself gets a trial. If there is none, a smallest
-// set of faults that are necessary together gets one. Each fault that the explanation names also gets a trial, even if
-// it is unnecessary. If the violation needs no fault at all, Try says so.
+// Try adds trials to each breach in v. v is the verdict on h, and h is the history of a run of p. A trial says what
+// happens without certain faults in the plan. Each fault that is necessary by itself gets a trial. If there is none, a
+// smallest set of faults that are necessary together gets one. Each fault that the explanation names also gets a trial,
+// even if it is unnecessary. If the violation needs no fault at all, Try says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {

@@ -56,7 +56,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 		why  string
 		ttl  string
 		plan []string
-		// the faults that were removed in each trial without a violation; nil means all faults of the plan
+		// the faults that were removed in each trial without a violation; nil means all of the plan's faults
 		needs [][]string
 	}{
 		{"one pause", "2s", []string{late, long}, [][]string{{long}}},
@@ -97,9 +97,9 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	}
 }
 
-// TestThousandsOfFaultsAtOnceAreExplained checks the explanation if a holder has as many pauses, or cuts, as a plan may
-// have. Any one of them is enough for the violation. The explanation must name a few of them and say that the violation
-// disappears only if all of them are removed.
+// TestThousandsOfFaultsAtOnceAreExplained checks the explanation for a holder with as many pauses, or cuts, as a plan
+// may have. Any one of them is enough for the violation. The explanation must name a few of them and say that the
+// violation disappears only if all of them are removed.
 func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	for _, test := range []struct{ fault, hold, lock string }{
 		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},

@@ -16,7 +16,7 @@ type verdicts struct {
 	views *views
 }
 
-// sign returns an outcome's mark and the mark's tone.
+// sign returns an outcome's mark and the mark's tone (color).
 func sign(o checker.Outcome) (string, document.Tone) {
 	r := [...]document.Result{checker.Unchecked: document.NotJudged, checker.Holds: document.Passed,
 		checker.Undecided: document.Undecided, checker.Violated: document.Failed}[o]

@@ -25,12 +25,12 @@ const mostViews = 12
 // views is the part of a report that links to porcupine's views.
 type views struct {
 	run         *Run
-	all         []view // set by beside
+	all         []view // set by attached
 	locks, more int    // number of locks with views, and number of locks without
 }
 
-// attached creates porcupine's views of the locks. If there are too many locks, it prefers those that the findings are
-// about.
+// attached creates porcupine's views of the locks. If there are more than mostViews locks, it prefers those for which
+// breaches were found.
 func (v *views) attached() (all []document.Attached) {
 	var about []history.Lock
 	for b := range v.run.Verdict.Breaches() {

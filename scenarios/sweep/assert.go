@@ -59,14 +59,14 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 type Asserted struct {
 	*Assertion
 	// Standing is Passed if the law had the claimed outcome at every tried point where the condition was true. It is
-	// Failed if the law had a different outcome at any of these points, Undecided if the law was undecided at any of
-	// them, and NotJudged if there were none.
+	// Failed if the law had a different outcome at any of these points, and Undecided if the law was undecided at any
+	// of them. If the condition was not true at any point, Standing is NotJudged.
 	Standing document.Result
 	Points   int    // number of tried points where the condition was true, including points between those of the grid
 	Unjudged int    // number of these points where the law was undecided
 	Counter  *Point // first point where the law had an outcome other than the claimed one; nil if there is none
-	// Seed shows the failure at Counter. If the claim was that the law holds, Seed is the lowest seed whose run broke
-	// it. Otherwise, it is the sweep's first seed.
+	// Seed is a seed that shows the failure at the point Counter. If the claim was that the law holds, it is the lowest
+	// seed whose run broke the law. Otherwise, it is the sweep's first seed.
 	Seed uint64
 	// True reports for each grid point whether the condition is true there. Turns lists the positions between grid
 	// points where the condition changes.

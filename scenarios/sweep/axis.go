@@ -32,7 +32,7 @@ func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
-// Title returns a title for the axis: its name or, for a value of a fault, a description.
+// Title returns a title for the axis: its name or, if the axis is a value of a fault, a description.
 func (a *Axis) Title(b *Subject) string {
 	k := a.Keys[0]
 	if k.fault == 0 || len(a.Keys) > 1 {

@@ -59,7 +59,7 @@ var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": 
 	"<": token.LSS, "<=": token.LEQ, ">": token.GTR, ">=": token.GEQ, "+": token.ADD, "-": token.SUB, "*": token.MUL,
 	"/": token.QUO, "!": token.NOT, "(": token.LPAREN, ")": token.RPAREN}
 
-// operatorMeant maps operators that people mistype to the correct ones.
+// operatorMeant maps mistyped operators to the correct ones.
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
@@ -89,8 +89,8 @@ func newParser(b *Subject, axes []Axis, text string) *parser {
 }
 
 // condition parses the rest of the text: a comparison, or several joined by operators. Errors are of type
-// *nemesis.ParseError. The returned function evaluates the condition at a point, and may return an error about the
-// scenario there.
+// *nemesis.ParseError. The returned function evaluates the condition at a point. It returns an error if the condition
+// cannot be evaluated for the scenario at that point.
 func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
 	start := *p
 	for _, s := range p.rest {

@@ -23,7 +23,7 @@ type Stretch struct {
 // Line contains a law's outcomes along an axis.
 type Line struct {
 	Axis int
-	// Other is the value on the other axis, or nil if the sweep has one axis.
+	// Other is the value on the other axis, or nil if the sweep has only one axis.
 	Other *Level
 	// Stretches (ranges of values with the same outcome) cover all tried values, in ascending order. Neighboring
 	// stretches have different states.
@@ -78,7 +78,7 @@ func (l *Line) byChance() bool {
 	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Unjudged, Invalid))
 }
 
-// shares says for each stretch (a range of values) in how many runs the law is broken.
+// shares says, for each stretch (a range of values), in how many runs the law is broken.
 func (l *Line) shares(key string) string {
 	runs := " runs"
 	var parts []string

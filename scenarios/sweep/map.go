@@ -12,7 +12,7 @@ import (
 )
 
 // Map is a document block that shows the outcomes for one law: as a strip if the sweep has one axis, and as a map if it
-// has two. It is drawn with symbols in the text form, and as a picture on the page.
+// has two. It is drawn with symbols in the text form, and as a picture in the HTML form.
 type Map struct {
 	*Sweep
 	Scenario string // name of the scenario
@@ -29,7 +29,8 @@ var (
 	claimInk  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
 )
 
-// The styles of lines between safe and unsafe regions, and around the region in which an assertion's condition is true.
+// Line styles for the borders between safe and unsafe regions, and for the border of the region in which an assertion's
+// condition is true.
 var (
 	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
 	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}
@@ -68,7 +69,7 @@ func (m *Map) HTML(p *html.Writer) {
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled returns the diagram with a heading, which contains what a page shows around the diagram.
+// titled returns the diagram with a heading that contains the information that a page shows around the diagram.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -169,8 +170,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark returns a cell's mark. Each outcome has a mark with a different shape. On a strip, the mark's height shows the
-// share of runs that broke the law.
+// mark returns a cell's mark. Each outcome's mark has a different shape. On a strip, the mark's height shows the share
+// of runs that broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{
@@ -266,7 +267,7 @@ func (m *Map) isEdge(l *Line, last, first Level) bool {
 	})
 }
 
-// grid returns the grid for a map with two ordered axes, before the ranks of its points are set.
+// grid returns the grid for a map with two ordered axes. The ranks of its points are not set yet.
 func (m *Map) grid() *plot.Grid {
 	g := &plot.Grid{Cross: map[plot.Side]float64{}}
 	for i, to := range []*[]float64{&g.X, &g.Y} {

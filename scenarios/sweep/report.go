@@ -19,8 +19,8 @@ import (
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// Repeats maps an edge to a command that repeats a run on one side of it in which the law is broken. An edge
-	// without such a run does not have a command.
+	// Repeats maps an edge to a command that repeats a run in which the law is broken, at one of the points next to the
+	// edge. If there is no such run, there is no command for the edge.
 	Repeats map[*Edge]string
 	Shown   map[int]*single.Run // runs that show how assertions failed, keyed by the assertion's index
 	Files   string              // folder with the results; empty if there is none
@@ -103,7 +103,7 @@ func (s *Report) assertions() document.Table {
 	return t
 }
 
-// result returns the outcome of an assertion. It is Undecided if the condition was not true at any point.
+// result returns the outcome of an assertion. It is Undecided if the assertion's condition was not true at any point.
 func result(a *Asserted) document.Result {
 	if a.Standing == document.NotJudged {
 		return document.Undecided
@@ -197,7 +197,7 @@ func (s *Report) lines(l *Law) []document.Block {
 	return []document.Block{t}
 }
 
-// warnings returns sentences that warn a reader about the line.
+// warnings returns sentences that warn the reader about the line's outcomes.
 func (l *Line) warnings() []string {
 	if l.monotone() {
 		return nil

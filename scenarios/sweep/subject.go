@@ -228,7 +228,8 @@ func (b *Subject) givenTexts() []string {
 	return all
 }
 
-// setFault replaces the fault with the given number, counted from 1, or appends a fault if the number is the next one.
+// setFault replaces the fault with the given number, counted from 1. If the number is one more than the number of
+// faults, it appends a fault.
 func (b *Subject) setFault(number, line string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(b.faults)+1 {

@@ -281,7 +281,8 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	return beside, nil
 }
 
-// truth says whether a condition is true at a point. It is none if the point is not a valid scenario.
+// truth says whether a condition is true at a point. The zero value, none, means that the point is not a valid
+// scenario.
 type truth uint8
 
 const (
@@ -375,7 +376,7 @@ func (s *Sweep) fixed(path string) (Level, bool) {
 	return Level{}, false
 }
 
-// faults returns the lines of the scenario's faults, in order, before they are varied.
+// faults returns the scenario's faults, one line each and in order, before they are varied.
 func (s *Sweep) faults() []string { return s.subject.faultLines() }
 
 // title says what an axis varies.

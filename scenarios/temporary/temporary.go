@@ -24,8 +24,8 @@ import (
 // prefix begins the name of every folder and of its lock file. They are in the system's temporary folder.
 const prefix = "fencepost-temporary-"
 
-// A folder's lock file is named after the folder, followed by suffix. A process locks this file before it creates, uses
-// or removes the folder.
+// A folder's lock file has the folder's name followed by suffix. A process locks this file before it creates, uses or
+// removes the folder.
 const suffix = ".lock"
 
 // Folder is a temporary folder that only this user can read.

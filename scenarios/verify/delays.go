@@ -19,8 +19,8 @@ type Assignment struct {
 	Scenario *scenarios.Scenario // the scenario's text contains the delays, so the text is enough to repeat the runs
 }
 
-// assign returns assignments with message delays within the ranges of s, simplest first. If the delays in s are fixed,
-// there is only one.
+// assign returns assignments with message delays within the ranges that s specifies, simplest first. If the delays in s
+// are fixed, there is only one assignment.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
 		own := *s
@@ -103,7 +103,7 @@ func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	return d
 }
 
-// apply writes the delays into s's text. It removes the long tail from the network's delays, which is random.
+// apply writes the delays into s's text. It removes the random long tail from the network's delays.
 func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Scenario, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {

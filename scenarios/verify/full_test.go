@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// placed lists the kinds of faults with enumerated starts, unless something in a scenario prevents this.
+// placed lists the kinds of faults whose starts are enumerated unless something in a scenario prevents this.
 var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
 	return k.Placement().At == nemesis.Nowhere
 })

@@ -26,7 +26,7 @@ type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	// missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
+	// missed lists the messages that are named in the scenario's own faults but were never sent in a run without other
 	// faults.
 	missed []nemesis.Missed
 	cut    bool   // ctx was done before everything was tried
@@ -116,7 +116,7 @@ func (g *grower) climb(b *branch, deeper bool) error {
 // share is part number s.part, counted from 0, of a list that is divided into s.of equal parts.
 type share struct{ part, of int }
 
-// bounds returns the share's range [from, to) of indices in a list of length n.
+// bounds returns the half-open range [from, to) of the indices that belong to the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
 // start is a fault that does not have start and end times yet, together with an opening (a place where it may start).
@@ -181,7 +181,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 }
 
 // dividingInstants returns the instants that divide the possible start times of a fault into intervals. It omits the
-// actions of the fault's target, which also divide them.
+// instants at which the fault's target acts, although they also divide the start times.
 func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {

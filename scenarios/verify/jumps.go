@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// deadline is an instant that depends on the wall clock of the process with the jump.
+// deadline is an instant that depends on the wall clock of the process whose clock jumps.
 type deadline struct {
 	at      sim.Time
 	process sim.ProcessID // the process that acts before or after the deadline
@@ -41,7 +41,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
-// deadlines returns the deadlines on the clock of the process that a fault at opening o strikes.
+// deadlines returns the deadlines that a jump at opening o could affect: those on the clock of the opening's target.
 func (g *grower) deadlines(o *opening) []deadline {
 	var list []deadline
 	for _, m := range g.parent.due(o.at) {

@@ -73,7 +73,8 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated returns a copy of the scope in which the kinds tried in random placements are not tried at random.
+// Enumerated returns a copy of the scope without random placements. The kinds that are placed at random in s are not
+// tried in the copy.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
@@ -107,8 +108,8 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	return subjects
 }
 
-// candidates returns the faults of kind k that can make a difference, one for each target, without a start or an end.
-// If the targets are messages or links, they are found later, in the run.
+// candidates returns the faults of kind k that can make a difference, one for each target. The faults do not have a
+// start or an end. If the targets are messages or links, they are found later, in the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {
@@ -120,8 +121,8 @@ func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return list
 }
 
-// templates returns the faults of kind k that can make a difference, except those that s excludes, without a start or
-// an end.
+// templates returns the faults of kind k that can make a difference and that s does not exclude. The faults do not have
+// a start or an end.
 func templates(s *scenarios.Scenario, subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return slices.DeleteFunc(candidates(subjects, k),
 		func(f nemesis.Fault) bool { return ruledOut(s, subjects.Names, f) })
@@ -140,8 +141,8 @@ func hasEnd(f *nemesis.Fault) bool {
 // canLast reports whether f can have an end but can also last forever.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s excludes f both with its own end and with the latest possible end. If so, s does not
-// promise to survive f at all.
+// ruledOut reports whether s does not promise to survive f at all: s excludes f both with f's own end and with the
+// latest possible end.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f
 	switch {

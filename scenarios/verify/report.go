@@ -157,8 +157,8 @@ func (v *Verification) none(faults int, subject string) string {
 	return words + "."
 }
 
-// shorter returns a sentence that says up to how many faults (at most limit) all placements were tried without breaking
-// a promise.
+// shorter returns a sentence that names the largest number of faults, up to limit, for which all placements were tried.
+// None of these placements broke a promise.
 func (v *Verification) shorter(limit int) string {
 	whole := -1
 	for _, l := range v.Lengths {
@@ -268,8 +268,8 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck lists those of the scenario's own faults that never struck because the message they target was never
-// sent. For each, it names the requests that were sent instead.
+// neverStruck lists the scenario's own faults that never struck because the message they target was never sent. For
+// each, it names the requests that were sent instead.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {
 		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// stage is a step of a verification: all enumerated placements with the same number of faults, or random ones. It is
-// divided into jobs, which are identified by their positions.
+// stage is a step in a verification: it covers either all enumerated placements with the same number of faults, or
+// random placements. It is divided into jobs, which are identified by their positions.
 type stage struct {
 	Faults int
 	Level  []branch // placements to which one more fault is added; with 0 faults, the runs themselves; empty if Random

@@ -151,7 +151,8 @@ func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	return list
 }
 
-// earliestNext returns the earliest place for the next fault if the last fault strikes in o at the given instant.
+// earliestNext returns the earliest place for the next fault if the last fault strikes in opening o, at the given
+// instant.
 func (c *course) earliestNext(o *opening, at sim.Time) begin {
 	if o.index < len(c.moments) && c.moments[o.index].At == at {
 		return begin{o.index, at, *o}
@@ -190,8 +191,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns the end times of all lock validities that were reported to process p. A backward jump of p's clock
-// extends a validity only if it happens no later than the end.
+// stated returns the end times of all validity periods that were reported to process p. If p's clock jumps back, this
+// extends a period only if the jump happens no later than the period's end.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

@@ -11,9 +11,9 @@ import (
 )
 
 // try runs and judges a plan that consists of the current branch's faults and f. f strikes at the given instant, within
-// opening o. instants is how many possible start times the run represents. If it is above 0, more faults may be added
-// to the plan. try returns nil if there was nothing for f to strike. Otherwise it returns the course of the run, which
-// is valid until the next run. The course contains the moments of the run only if watch is set.
+// opening o. instants is the number of possible start times that the run represents; if it is above 0, more faults may
+// be added to the plan. try returns nil if there was nothing for f to strike. Otherwise it returns the course of the
+// run, which is valid until the next run. The course contains the moments of the run only if watch is set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {

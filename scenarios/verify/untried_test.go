@@ -56,8 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of x.kind that inQuestion selects. It returns how many faults it tried, how many of
-// them change the run, and the faults that break a law that holds in the fault-free run.
+// breaking tries n random faults of kind x.kind for which inQuestion returns true. It returns how many faults it tried,
+// how many of them change the run, and the faults that break a law that holds in the fault-free run.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()

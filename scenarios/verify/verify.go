@@ -63,9 +63,9 @@ type Options struct {
 // Between two actions of a process, nothing reads or changes its state. Therefore all faults that strike the process
 // between the same two actions, and end at the same absolute time, give the same run. Only two things happen at other
 // times: the fault itself is recorded, and the probe (see history.Probe) acts, but only after everything else is over.
-// One start in each such interval is tried: the last one, when a law that excuses the effects of a fault excuses the
-// fewest of them. A fault without a duration (a jump, a crash without a restart) is also tried at the first instant of
-// the interval, because a law that requires a period without faults measures that period from the fault.
+// One start in each such interval is tried: the last one, because a law that excuses the effects of a fault then
+// excuses the fewest of them. A fault without a duration (a jump, a crash without a restart) is also tried at the first
+// instant of the interval, because a law that requires a period without faults measures that period from the fault.
 //
 // If the state changes between two actions, the change divides the interval. For a power failure, these changes occur
 // when writes become durable just because time passes. For a server that closes its clients' connections, the interval
@@ -163,7 +163,7 @@ var errOneRun = errors.New("with requests, single faults are tried in one run, "
 var errPrograms = errors.New("clients that are programs can be verified only in a single run, " +
 	"because a program may read its clock between two messages: add --requests")
 
-// Errors that stop a stage without meaning that anything has failed.
+// Errors that stop a stage but do not indicate a failure.
 var (
 	errFound  = errors.New("a counterexample was found")
 	errBudget = errors.New("the budget is used up")
@@ -172,8 +172,8 @@ var (
 // over reports whether the search is finished.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
-// tryAll tries all placements of n faults. It adds one fault to each placement in level, which contains those of n-1
-// faults. It returns the placements to which another fault can be added.
+// tryAll tries all placements of n faults. It adds one fault to each placement in level, all of which have n-1 faults.
+// It returns the placements to which another fault can be added.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})
@@ -192,8 +192,8 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	return next, err
 }
 
-// do runs a stage on this process's workers or, if Options.Hands is set, with Options.Hands. It calls visit with the
-// result of each position (job), in order. It stops when a counterexample is found or the budget is used up. It reports
+// do runs a stage's jobs on this process's workers, or through Options.Hands if that is set. It calls visit with each
+// job's result, in order of position. It stops when a counterexample is found or the budget is used up. It reports
 // whether all jobs were completed.
 func (v *Verification) do(ctx context.Context, st *stage, visit func(position int, g *growth)) (whole bool, err error) {
 	cut, size := false, v.size(st)
@@ -252,7 +252,8 @@ type Counterexample struct {
 	Cause      checker.Cause
 }
 
-// orEnded returns the end of a sentence about why laws are undecided. It is empty unless the clients are programs.
+// orEnded returns the end of a sentence about why laws are undecided. The result is empty unless the clients are
+// programs.
 func orEnded(s *scenarios.Scenario) string {
 	if s.OfPrograms() {
 		return ", or a client ended before it had finished its work"
@@ -299,7 +300,7 @@ func (v *Verification) sum() *Tally {
 
 // Standing returns the overall result of the verification. It is Failed if there is a counterexample. It is Undecided
 // if the verification ended early, if results were lost, if a promised law was undecided in some schedule, or if no
-// schedule exercised a law that must be exercised. open then says why, in one sentence for each reason.
+// schedule exercised a law that must be exercised. In that case, open lists the reasons, in one sentence each.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
 		return document.Failed, nil

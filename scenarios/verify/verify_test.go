@@ -376,7 +376,7 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 }
 
 // TestAKindThatIsNotTriedIsRefused checks that the verification returns an error for kinds of faults that it cannot
-// try. The scenario excludes jumps of servers' clocks, the only jumps that affect the lock. A failover is also
+// try. The scenario excludes server clock jumps, the only clock jumps that affect the lock. A failover is also
 // impossible, because there are no replicas.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
@@ -392,7 +392,7 @@ func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 }
 
 // TestEveryKindIsTriedOrLeftOutForAReason checks that every kind that can affect the run is either tried or omitted for
-// a stated reason, which names the processes to which it applies.
+// a stated reason, which names the processes that it applies to.
 func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	for _, x := range []struct{ text, none string }{
@@ -492,8 +492,8 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	}
 }
 
-// TestCutsAreTriedWithAndWithoutAnEnd checks that cuts that never end are tried too. A scenario that excludes them
-// still promises to survive cuts that end.
+// TestCutsAreTriedWithAndWithoutAnEnd checks that cuts that never end are tried too, unless the scenario excludes them.
+// Such a scenario must still survive cuts that end.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +
 		"retry: {delay: 1s}}\npromise: [deadlock-freedom, availability]\n"

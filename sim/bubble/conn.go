@@ -140,7 +140,7 @@ func (c *Conn) number() uint64 {
 	return c.pipe.Number()
 }
 
-// list adds the connection to the list of those that the driver must handle. mu must be held.
+// list adds the connection to the list of connections that the driver must handle. mu must be held.
 func (c *Conn) list() {
 	if !c.listed {
 		c.listed = true
@@ -197,8 +197,8 @@ func (c *Conn) send() error {
 	return c.wire.Written(line{c}, c.out[begin:])
 }
 
-// unarmed reports whether the world must schedule a check of the connection's deadline, because it has not scheduled
-// one yet, or only a later one.
+// unarmed reports whether the world must schedule a check of the connection's deadline, because no check is scheduled
+// yet, or only one that is too late.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }

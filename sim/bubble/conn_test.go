@@ -395,8 +395,8 @@ func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	}
 }
 
-// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork checks that the network keeps running while a goroutine that is
-// waiting for it holds a mutex that other goroutines are waiting for.
+// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork checks that the network keeps running if a goroutine holds a
+// mutex while it is waiting for the network, even if other goroutines are waiting for the mutex.
 func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	if !countMutexes() {
 		t.Fatal("the table of this version of Go is not known: see mutex.go")

@@ -37,13 +37,13 @@ func (t *Task) Begin(a history.Attempt) {
 	t.Guest.Begin(a)
 }
 
-// Try is like Guest.Try, for the task's requests.
+// Try is like Guest.Try, but for the task's requests.
 func (t *Task) Try() (since sim.Time, granted []sim.ProcessID) {
 	t.caller.(sim.Tasks).Turn(t.number, true)
 	return t.Guest.Try()
 }
 
-// Call is like Guest.Call, for one of the task's calls.
+// Call is like Guest.Call, but everything that f sends belongs to the task.
 func (t *Task) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	return t.Guest.Call(env, what, func(ctx context.Context) {
 		ctx = pprof.WithLabels(ctx, pprof.Labels("task", what))

@@ -184,7 +184,7 @@ func (s *server) end(m *raft.Member, id string, why change) {
 // maxLockDelay is the maximum lock delay (structs.MaxLockDelay).
 const maxLockDelay = time.Minute
 
-// TTLMultiplier is how many TTLs a session lasts if it is not renewed (structs.SessionTTLMultiplier).
+// TTLMultiplier is the number of TTLs for which a session lasts if it is not renewed (structs.SessionTTLMultiplier).
 const TTLMultiplier = 2
 
 const forever = time.Duration(1<<63 - 1)

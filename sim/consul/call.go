@@ -220,7 +220,8 @@ const (
 	MaxTTL = 24 * time.Hour
 
 	serfHealth = "serfHealth"
-	// inSeconds is the limit below which a lock delay is in seconds instead of nanoseconds (lockDelayMinThreshold).
+	// inSeconds is the limit below which a lock delay is interpreted as seconds instead of nanoseconds
+	// (lockDelayMinThreshold).
 	inSeconds = 1000
 )
 

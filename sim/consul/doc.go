@@ -31,9 +31,9 @@
 // because there are no snapshots. This restarts all lock delays.
 //
 // Known differences: connections between servers never break. So a member does not notice the loss of the leader until
-// another leader is elected. Only then do the requests fail that the member has forwarded to the old leader. Each
-// leader proposes the end of a session only once, since the log does not lose proposals, whereas Consul repeats the
-// proposal. There are no health checks, as explained above.
+// another leader is elected. Only then do requests that the member has forwarded to the old leader fail. Each leader
+// proposes the end of a session only once, since the log does not lose proposals, whereas Consul repeats the proposal.
+// There are no health checks, as explained above.
 //
 // # Records
 //

@@ -97,7 +97,7 @@ func (s *server) finish(q *query, r *reply) {
 	q.done(r)
 }
 
-// answerQueries answers the queries that no longer need to wait after a change.
+// answerQueries is called after a change. It answers the queries that no longer need to wait.
 func (s *server) answerQueries(m *raft.Member) {
 	for _, q := range slices.Clone(s.waiting) {
 		if q.timer != 0 {

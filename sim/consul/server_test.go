@@ -58,7 +58,7 @@ func (c *caller) ask(r http1.Request, timeout time.Duration) Answer {
 	return ReadAnswer(&replies[0])
 }
 
-// want sends a request and checks the answer's code and how its body begins.
+// want sends a request and checks the answer's code and the beginning of its body.
 func (c *caller) want(r http1.Request, code int, body string) Answer {
 	c.t.Helper()
 	a := c.ask(r, time.Minute)

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The API group of Lease objects, and what replies call it.
+// The path of the API group for Lease objects, and the names used for it in replies.
 const (
 	leasesRoot     = "/apis/coordination.k8s.io/v1/"
 	leasesResource = "leases.coordination.k8s.io"
@@ -306,8 +306,8 @@ func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 	}, version, Op{Kind: Put, Key: q.key(), Value: value})
 }
 
-// commit proposes an operation that is executed only if the key has the given version, and then calls done. Version 0
-// means that the key must not exist. held says whether the condition was met.
+// commit proposes an operation that is executed only if the key has the given version. Version 0 means that the key
+// must not exist. It then calls done; the argument held says whether the key had that version.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {

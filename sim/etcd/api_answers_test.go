@@ -186,7 +186,7 @@ func TestNamespacesMustBeThere(t *testing.T) {
 }
 
 // TestReadsOfVersionZeroMayBeStale reads an object right after an update. With resourceVersion=0, some reads return the
-// previous object. They never return an object that was replaced longer ago than the cache's maximum lag. Without
+// previous object. They never return an object that was replaced at least the cache's maximum lag ago. Without
 // resourceVersion=0, no read is stale. A member that is cut off keeps returning its last state.
 func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	asAPI(t, func(d *desk, c apiCaller) {

@@ -76,7 +76,7 @@ func event(kind string, object any) []byte {
 	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
 }
 
-// showObjects sends an API server watcher all changes that it has not seen yet, in one message per revision.
+// showObjects sends all changes that watcher w of the API server has not seen yet, in one message per revision.
 func (s *server) showObjects(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })

@@ -36,7 +36,7 @@ func (c Call) Args() []string {
 	return []string{c.Path, "#" + strconv.FormatUint(c.Stream, 10), c.Message, what}
 }
 
-// CallOf decodes the call in a request's arguments. ok is false if they are not a call.
+// CallOf decodes the call in a request's arguments. ok is false if they do not encode a call.
 func CallOf(args []string) (c Call, ok bool) {
 	if len(args) != 4 || !isRPC(args) {
 		return c, false
@@ -92,7 +92,7 @@ func (c Call) Granted(response string) (lease int64) {
 }
 
 // Ops returns the operations in a call to the KV service. For a txn, it returns those in the Then branch and those in
-// the Else branch. If the message cannot be read, there are none.
+// the Else branch. If the message cannot be read, both results are nil.
 func (c Call) Ops() (then, otherwise []Op) {
 	if c.Path == txnPath {
 		t, err := readTxn([]byte(c.Message))

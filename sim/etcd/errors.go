@@ -48,7 +48,7 @@ var (
 	errNoLeader      = &Error{Unavailable, "etcdserver: no leader"}
 )
 
-// asError converts an error to an Error. If the error has no code, the code is UnknownCode.
+// asError converts an error to an Error. If the error has no code, asError uses UnknownCode.
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -90,7 +90,7 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh extends the lease, which now ends after its TTL plus the extra time extend.
+// refresh makes the lease end after its TTL plus extend, counted from now.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
@@ -98,7 +98,7 @@ func (x *lease) refresh(now, extend time.Duration) {
 
 // promote makes this member the primary, which decides when leases end. A new primary does not know which keepalives
 // its predecessor has answered, so it restarts every lease. It adds an election timeout to each, because both members
-// may have been leader for that long.
+// may have been leader at the same time for that long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.leadership++
@@ -153,7 +153,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	}
 }
 
-// apply grants a lease, unless a lease with this ID exists.
+// apply grants a lease, unless a lease with this ID already exists.
 func (g *grant) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	if s.lessor.find(g.id) != nil {
 		return nil, errLeaseExists

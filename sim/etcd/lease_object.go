@@ -79,9 +79,10 @@ func (w *write) guarded(key string) bool {
 // recordTerm records how a write to a Lease object changes the leader. previous is the term before the write.
 //
 // If the leader renews its term, the key is recorded as extended. If the object no longer has a holder, the key is
-// recorded as deleted. There are two cases for a new holder. If it compared the version, it saw the lease end by its
-// own clock, so the key is recorded as expired. Otherwise, the key is recorded as overwritten, unless the lease had
-// already ended. If the same client is now the leader in a new attempt, it has abandoned its earlier term.
+// recorded as deleted. If there is a new holder and its write compared the version, it has seen the lease end by its
+// own clock, so the key is recorded as expired. If its write did not compare the version, the key is recorded as
+// overwritten, unless the lease had already ended. If the same client is now the leader in a new attempt, it has
+// abandoned its earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, previous term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

@@ -14,7 +14,7 @@ type Op struct {
 	// KeepValue and KeepLease tell a put to keep the key's current value or lease.
 	KeepValue, KeepLease bool
 
-	// The fields below are used only by a range.
+	// The fields below are used only by range requests.
 	Revision     int64 // the revision to read; 0: the latest
 	KeysOnly     bool
 	CountOnly    bool

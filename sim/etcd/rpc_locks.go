@@ -121,7 +121,7 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	})
 }
 
-// apply puts the key if it does not exist yet. If it does and it belongs to an election, apply replaces its value. The
+// apply puts the key if it does not exist yet. If it exists and belongs to an election, apply replaces its value. The
 // reply contains the key's create revision and the store's new revision.
 func (n *entrance) apply(s *server, m *raft.Member, w *write) ([]byte, error) {
 	o := Op{Kind: Put, Key: n.key, Lease: n.lease}
@@ -269,7 +269,7 @@ func (l *leaderKey) onlyIfLeader(o Op) *Txn {
 	return &Txn{Conditions: []Compare{{Target: "CREATE", Key: l.key, Rel: '=', Number: l.revision}}, Then: []Op{o}}
 }
 
-// stillLeader returns errNotLeader if the condition of onlyIfLeader was not met.
+// stillLeader returns errNotLeader if the condition set by onlyIfLeader was not met.
 func stillLeader(response []byte) error {
 	var succeeded bool
 	_ = readFields(response, nil, &succeeded) // cannot fail: the response comes from this member itself

@@ -44,7 +44,7 @@ func (callers) Recorded(*history.Event) {}
 // Caller returns a new client that has not sent a request yet.
 func (c callers) Caller(sim.ProcessID) sim.Caller { return &caller{front: c.front} }
 
-// caller is a client. All its requests belong to its latest attempt.
+// caller is a client. All its requests belong to its most recent attempt.
 type caller struct {
 	front   Front
 	attempt history.Attempt

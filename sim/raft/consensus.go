@@ -71,7 +71,7 @@ type Config struct {
 }
 
 // ElectionTimeout returns the election timeout. A follower that does not receive anything from its leader for this long
-// forgets the leader, unless Silence is set to another time.
+// forgets the leader, unless Silence specifies a different duration.
 func (c Config) ElectionTimeout() time.Duration { return time.Duration(c.ElectionTicks) * c.Heartbeat }
 
 func (c Config) withDefaults() Config {

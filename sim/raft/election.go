@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// heartbeat is the state of a leader's heartbeats, which are also raft's ticks.
+// heartbeat is the state of a leader's heartbeats, which also serve as the raft library's ticks.
 type heartbeat struct {
 	// identifies the current timers; timers from an earlier period as leader have other numbers and are ignored
 	number uint64
@@ -44,9 +44,9 @@ func (m *Member) tick(number uint64) {
 	}
 }
 
-// Active reports whether this member is the leader and has sent regular heartbeats lately. After a pause, it returns
-// false until the second heartbeat. By then, the member has read every message that another leader sent it in the
-// meantime.
+// Active reports whether this member is the leader and has sent regular heartbeats recently. After a pause, it returns
+// false until the second heartbeat. By then, the member has read every message that another leader sent it during the
+// pause.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
 	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
@@ -60,8 +60,8 @@ type watch struct {
 	tries    uint64        // number of failed campaigns since it last knew a leader
 }
 
-// receivedFromLeader records that a message from the leader has arrived. It does not change the timer, which checks the
-// time again when it expires.
+// receivedFromLeader records that a message from the leader has arrived. It does not reset the timer: when the timer
+// expires, suspect checks how long ago the latest message arrived.
 func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
 // listen begins a new wait for messages from a leader. tries is the number of campaigns that have failed.
@@ -77,13 +77,14 @@ func (m *Member) listen(tries uint64) {
 	m.watchAgain()
 }
 
-// draw returns a random time shorter than below. It depends on the term and on the number of failed campaigns.
+// draw returns a random time of at least 0 and less than the given one. It depends on the term and on the number of
+// failed campaigns.
 func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
 
-// maxDoublings is the maximum number of times that a member doubles the time between its campaigns, with
-// Config.Connections.
+// maxDoublings is the maximum number of times that a member doubles the time between its campaigns if
+// Config.Connections is set.
 const maxDoublings = 4
 
 // campaignTime returns how long a member without a leader waits before it campaigns.

@@ -90,7 +90,7 @@ func (m *Member) ReadIndex(done func(err error)) {
 	m.drain()
 }
 
-// await adds a read to the waiting reads.
+// await adds a read to the pending reads.
 func (m *Member) await(r read) read {
 	q := &m.waiting
 	r.id, r.deadline = m.nextID(), m.host.Monotonic()+m.config.RequestTimeout
@@ -149,7 +149,8 @@ func (q *requests) reach(a thisFar) {
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
 
-// resend sends a new leader the proposals that have not been sent to any leader yet, and asks it to confirm the reads.
+// resend sends a new leader the proposals that have not been sent to any leader yet, and asks it to confirm the pending
+// reads.
 func (m *Member) resend() {
 	for i := range m.waiting.proposals {
 		if p := &m.waiting.proposals[i]; !p.sent {

@@ -115,7 +115,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 	}
 }
 
-// describe writes a node's description, with those fields of SENTINEL MASTER and SENTINEL REPLICAS that are simulated.
+// describe writes a node's description, which contains the simulated fields of SENTINEL MASTER and SENTINEL REPLICAS.
 func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	type field struct{ name, value string }
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }

@@ -99,8 +99,8 @@ func startCluster(t *testing.T) *realCluster {
 	return c
 }
 
-// await waits until a condition holds. It checks it frequently at first, and then every 20 ms, because each check costs
-// CPU time here and in the nodes.
+// await waits until a condition holds. It checks the condition frequently at first, and then every 20 ms, because each
+// check costs CPU time here and in the nodes.
 func (c *realCluster) await(done func() bool, problem func() string) {
 	c.t.Helper()
 	pause, end := 50*time.Microsecond, time.Now().Add(20*time.Second)

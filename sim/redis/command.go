@@ -42,8 +42,8 @@ type command struct {
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // the default is the first argument for a data command, and none for other commands
-	// checks is what the command checks about a key in the step in which it changes the key. For a command that only
-	// reads, it is what the reply shows about the key. It does not depend on the arguments. By default, writing
+	// checks says what the command checks about a key in the step in which it changes the key. If the command only
+	// reads, it says what the reply shows about the key. It does not depend on the arguments. By default, writing
 	// commands check nothing and reading commands check the value.
 	checks history.Check
 	Subs   arities // the subcommands, if the command has any
@@ -151,8 +151,8 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf returns the error that a server of the given version gives if it refuses the command before it accesses any
-// data, or "" if it accepts the command.
+// refusalOf returns the error of a server of the given version that refuses the command before accessing any data, or
+// "" if the server accepts the command.
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
@@ -174,7 +174,7 @@ func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip shortens a client's string to the given number of bytes, because Redis's error messages do not quote any more.
+// clip shortens a client's string to limit bytes, because Redis's error messages quote at most that many.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
 // greeting is the parsed content of a HELLO command.

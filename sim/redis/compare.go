@@ -100,7 +100,7 @@ func delex(d *store.Data, args []string) {
 
 const errDigest = "ERR fencepost: IFDEQ and IFDNE are not simulated: locks do not use digests"
 
-// condition is SET's option IFEQ or IFNE.
+// condition is SET's IFEQ or IFNE option.
 type condition struct {
 	name  string // in upper case; empty: no condition
 	value string

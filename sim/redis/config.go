@@ -22,9 +22,9 @@ type Config struct {
 
 	// Version determines which commands exist, and the wording of some replies.
 	Version Version
-	// NotifyKeyspaceEvents selects the key events that the node publishes messages about, in the notation of redis.conf
-	// ([store.ParseEvents]). If it is empty, there are no messages. A change made with CONFIG SET lasts until the
-	// process ends.
+	// NotifyKeyspaceEvents selects, in the notation of redis.conf, the key events for which the node publishes messages
+	// ([store.ParseEvents]). If it is empty, the node does not publish any. A change made with CONFIG SET lasts until
+	// the process ends.
 	NotifyKeyspaceEvents string
 
 	// Password is the password for the user "default" (requirepass in redis.conf). Clients must send it with AUTH or

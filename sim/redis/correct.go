@@ -202,8 +202,8 @@ func zpopFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// storeSet implements SUNIONSTORE and similar commands. If the result is empty, miniredis would store an empty set, and
-// it cannot handle those.
+// storeSet implements SUNIONSTORE and similar commands. An empty result must not reach miniredis, which would store an
+// empty set, although it cannot handle those.
 func storeSet(read string) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		findSets(d, args[2:])

@@ -103,10 +103,10 @@
 //
 // # Records
 //
-// Only masters write records, so that a group's records are consistent. [Group] describes what a failover and the
-// resyncs after it add. The events key-set, key-prolonged and key-gone name the attempt that owns the key: the one that
-// set it last. RENAME and COPY pass the owner on with the value. Each hash field and each set or sorted set member has
-// its own owner and records (store/members.go). A record's Until is the first instant at which the key is no longer
+// Only masters write records, so that a group's records are consistent. [Group] describes which records a failover and
+// the resyncs after it add. The events key-set, key-prolonged and key-gone name the attempt that owns the key: the one
+// that set it last. RENAME and COPY pass the owner on with the value. Each hash field and each set or sorted set member
+// has its own owner and records (store/members.go). A record's Until is the first instant at which the key is no longer
 // served. After a restart, the data is compared with the previous data. If a crash has reverted a key to an earlier
 // value, owner or deadline, the node records a key-gone event, and a key-set event with an empty By.
 //

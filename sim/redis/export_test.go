@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Connections returns how many connections a node is keeping any state for.
+// Connections returns the number of connections for which a node is keeping any state.
 func Connections(n *Node) int { return len(n.conns) }
 
 // Keys lists the data, sorted by name. It does not delete expired keys.

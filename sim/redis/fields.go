@@ -71,7 +71,7 @@ func fieldList(args []string, at int, badCount string) (fields []string, trouble
 // isNoHash replies with an error if a key exists but is not a hash. It reports whether it has replied.
 func isNoHash(d *store.Data, name string) bool { return checkType(d, name, "hash", nil) }
 
-// replyEach calls the function one for each field, and replies with an array of the results.
+// replyEach applies a function to each field, and replies with an array of the results.
 func replyEach(d *store.Data, fields []string, one func(field string) int64) {
 	d.ReplyLen(len(fields))
 	for _, field := range fields {

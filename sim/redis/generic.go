@@ -42,8 +42,8 @@ func typeOf(d *store.Data, args []string) {
 // dbsize implements DBSIZE. Like Redis, it counts expired keys that still exist.
 func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
-// rename implements RENAME and RENAMENX. The key keeps its deadline and its owner. The owner is determined by the
-// value, which does not change.
+// rename implements RENAME and RENAMENX. The key keeps its deadline. It also keeps its owner, because the owner is
+// determined by the value, which does not change.
 func rename(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		from, to := args[1], args[2]

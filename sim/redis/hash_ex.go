@@ -90,7 +90,7 @@ func fieldPairs(args []string, at int) (pairs []string, trouble string) {
 	return pairs, ""
 }
 
-// fields returns the fields without their values.
+// fields returns the names of the fields.
 func (o *setEx) fields() (fields []string) {
 	for i := 0; i < len(o.pairs); i += 2 {
 		fields = append(fields, o.pairs[i])
@@ -98,7 +98,8 @@ func (o *setEx) fields() (fields []string) {
 	return fields
 }
 
-// met reports whether the condition is met. It deletes fields that have expired, and reports whether there were any.
+// met reports whether the condition is met. It also deletes the expired fields that it finds; expired reports whether
+// there were any.
 func (o *setEx) met(d *store.Data, name string, k *store.Entry) (met, expired bool) {
 	if o.condition == "" {
 		return true, false

@@ -73,7 +73,7 @@ type peer struct {
 	pong     int64 // when the member last answered a ping
 	heard    int64 // when anything last arrived from the member
 	votedAt  int64 // when this node last voted for a replica of the member
-	// reports maps each member that has reported this one as failing to the time of its latest report.
+	// reports maps each member that has reported this one as failing to the time of its most recent report.
 	reports map[*peer]int64
 }
 
@@ -166,7 +166,7 @@ type (
 		// failing lists the members that the sender believes have failed.
 		failing []sim.ProcessID
 	}
-	// obituary announces that a majority of the masters considers a member failed.
+	// obituary announces that a majority of the masters considers a member to have failed.
 	obituary struct {
 		busHeader
 		who sim.ProcessID

@@ -26,10 +26,11 @@ type sentScript struct {
 	sent int // number of the last run in which a client sent the script
 }
 
-// mostScripts is how many scripts may be known when another run starts. If there are more, they are forgotten.
+// mostScripts is the maximum number of scripts whose names are kept for the next run. If there are more, all of them
+// are forgotten.
 const mostScripts = 1000
 
-// Begin starts another run. It does not forget known names unless there are too many, because determining them is slow.
+// Begin starts another run. It keeps known names unless there are too many, because determining them is slow.
 func (n *Namer) Begin() {
 	if n.run++; len(n.texts) > mostScripts {
 		n.texts, n.hashes = nil, nil

@@ -23,7 +23,7 @@ type Node struct {
 	libraries []*lua.Library
 	before    *store.Snapshot // the data when the process stopped, until it starts again
 	// stood contains the keys, and members of keys, that exist according to the node's records. It is set while the
-	// node is down or a replica, and therefore does not record anything. lost is the reason to record for each key or
+	// node is not recording anything because it is down or a replica. lost is the reason to record for each key or
 	// member that is missing after the next start.
 	stood []store.Holding
 	lost  history.Why
@@ -131,7 +131,7 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Reset returns n to a new node's state, for the next run.
+// Reset makes n equivalent to a new node, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
 		n.scripts = scripts{} // the scripts depend on the version
@@ -287,8 +287,8 @@ func (n *Node) endTurn() {
 	n.armTimer()
 }
 
-// finishTurn ends an event loop turn with held-back replies. It sends the replies and messages immediately or, if an
-// fsync must come first, after the fsync.
+// finishTurn ends an event loop turn in which replies may have been held back. It sends the held-back replies and
+// messages immediately or, if an fsync must come first, after the fsync.
 func (n *Node) finishTurn() {
 	n.endTurn()
 	n.broadcast()
@@ -336,7 +336,7 @@ func (n *Node) Wake(tag uint64) {
 	n.finishTurn()
 }
 
-// ClockChanged expires the keys that are due by the changed clock, and sets the timers again.
+// ClockChanged expires the keys that are due according to the changed clock, and resets the timers.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != store.None {
@@ -492,8 +492,8 @@ func (n *Node) respond(r *sim.Incoming) {
 	n.trail(r.ConnID)
 }
 
-// Settled implements [sim.Settler]: with appendfsync everysec or no, writes do not reach the disk until after they have
-// been answered.
+// Settled implements [sim.Settler]: with appendfsync set to "everysec" or "no", writes do not reach the disk until
+// after they have been answered.
 func (n *Node) Settled(now time.Duration) []time.Duration {
 	if n.host == nil {
 		return nil

@@ -320,7 +320,7 @@ type outcome struct {
 
 func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offenses) }
 
-// half is the time between two steps in a schedule. A lease ends two steps after it was taken.
+// half is the time between two steps in a schedule. A lease ends two steps after the lock was acquired.
 const half = lockTTL/2 + 10*time.Millisecond
 
 // play executes a schedule: "a+" means that client a acquires the lock, and "a-" means that it releases the lock.

@@ -51,8 +51,8 @@ func (c *connection) subscriptions(kind int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listensOnly reports whether the connection may send only subscription commands. It may if it has subscriptions and
-// uses RESP2, in which messages could be mistaken for replies.
+// listensOnly reports whether the connection may send only subscription commands. This is the case if it has
+// subscriptions and uses RESP2, because messages could then be mistaken for replies.
 func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }

@@ -58,8 +58,8 @@ func (c *nodeCommand) storedKeys(keys []string) []string {
 }
 
 // redirectError returns the error for a request with the given keys, or "" if this node serves the request. stored
-// contains the keys that are not shard channels. Replicas also serve messages on shard channels, even while the cluster
-// is down.
+// contains the keys that are not shard channels. Messages on shard channels are served even while the cluster is down,
+// and by replicas as well as masters.
 func (n *Node) redirectError(keys, stored []string, writes, asking, toShard bool) string {
 	if len(keys) == 0 {
 		return ""

@@ -26,7 +26,7 @@ func (n *Node) replay(list []store.Effect) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 }
 
-// replaying reports whether effects are being replayed. Nothing expires while they are.
+// replaying reports whether effects are being replayed. Nothing expires during a replay.
 func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 
 // hooks is a Node with the methods that the node's data calls (see [store.Server]).
@@ -95,13 +95,13 @@ func (h *hooks) LogCommand(args []string) {
 	h.Log(store.Effect{Op: store.OpCommand, Args: h.aof.Keep(name, args[1:])})
 }
 
-// load replays the append-only file. Nothing expires while it does.
+// load replays the append-only file. Nothing expires during the replay.
 func (n *Node) load() {
 	n.data.Quietly(func() { n.replay(n.aof.All()) })
 }
 
 // compare hides keys that expired while the node was down. It also records how the data differs from what the process
-// had when it stopped. A replica skips both steps, because it gets all its data from its master.
+// had when it stopped. A replica does neither, because it gets all its data from its master.
 func (n *Node) compare() {
 	was := n.before
 	n.before = nil

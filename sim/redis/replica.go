@@ -116,8 +116,8 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate handles an order to make a deposed master the master again, before it has begun to follow the new master.
-// The node keeps its own data. The group records that the node is the master again.
+// reinstate handles an order to follow a master. If the order makes a deposed master the master again, and it has not
+// begun to follow the new master, it keeps its own data. The group records that it is the master again.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
 		g.promoted(n)

@@ -9,8 +9,8 @@ import (
 )
 
 // After each turn of its event loop, a master sends its replicas the turn's changes, which are called effects. It does
-// not wait for them. Replicas report their offsets once a second, and immediately when asked. Offsets count effects,
-// whereas Redis counts bytes.
+// not wait for the replicas. They report their offsets once a second, and immediately when asked. Offsets count
+// effects, whereas Redis counts bytes.
 
 // streamID identifies a stream of effects. A new stream begins whenever a master starts or a replica is promoted.
 // Offsets of different streams cannot be compared. The zero streamID means no stream.
@@ -20,16 +20,16 @@ type streamID struct {
 }
 
 type replication struct {
-	// involved is true once the node takes part in replication. Until then, the node does no replication work.
+	// involved is set once the node takes part in replication. Until then, the node skips all replication work.
 	involved bool
 	// master is the node that this replica follows. It is empty on a master. Like redis.conf, it survives a restart.
 	master sim.ProcessID
 	// restricted is true if the node might have to refuse writes.
 	restricted bool
-	// tick is the current number of the once-a-second timer. Timers with other numbers are ignored.
+	// tick is the number of the current once-a-second timer. Timers with other numbers are ignored.
 	tick uint64
-	// The node's data is the result of applying stream id's effects up to offset. On a replica, this is true only if
-	// linked is true.
+	// The node's data is the result of applying the effects of the stream with this id, up to offset. On a replica,
+	// this is true only if linked is true.
 	id     streamID
 	offset int64
 	begun  int // number of streams begun by this node
@@ -76,7 +76,7 @@ type outgoing struct {
 	body  any
 }
 
-// The messages between nodes. If a message expects an answer, both have the same key.
+// The messages between nodes. If a message expects an answer, the message and its answer have the same key.
 type (
 	// effects contains the changes made in one turn of the event loop, and the replication offset after them. The
 	// receiver acknowledges urgent effects immediately.
@@ -120,7 +120,7 @@ const (
 
 var _ sim.Peer = (*Node)(nil)
 
-// resetReplication sets the replication state according to cfg, before the first start.
+// resetReplication sets the replication state for the first start, according to cfg.
 func (n *Node) resetReplication() {
 	r := &n.repl
 	clear(r.replicas)
@@ -281,8 +281,8 @@ func (n *Node) feed() {
 	}
 }
 
-// sendCopy sends a replica all data. From then on, the replica also gets all changes. key is the key of the message
-// that requested the data.
+// sendCopy sends a replica all data. From then on, the replica also gets all further changes. key is the key of the
+// message that requested the data.
 func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 	n.feed() // before the replica joins, since the copy contains these changes
 	r := n.replicaNamed(to)

@@ -6,8 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file implements replacing a master with one of its replicas (clusterHandleSlaveFailover). The masters elect the
-// replica if a majority of them thinks that its master has failed, or if CLUSTER FAILOVER orders the election.
+// This file implements failovers, in which a master is replaced by one of its replicas (clusterHandleSlaveFailover).
+// The masters elect the replica if a majority of them thinks that its master has failed, or if CLUSTER FAILOVER orders
+// the election.
 
 // failover is an election's state from the candidate's point of view. Times are in ms on the wall clock.
 type failover struct {

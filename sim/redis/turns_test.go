@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// sent is a command that adds an element to a list. It contains the arrival time, in ms after the first second, and the
-// client that sends the command.
+// sent is a command that adds an element to a list. Its fields say when it arrives (in ms after t = 1 s), which client
+// sends it, and which element it adds.
 type sent struct {
 	at      int
 	client  string

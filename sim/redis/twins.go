@@ -65,7 +65,7 @@ var twins = func() map[string]twin {
 	return m
 }()
 
-// FindTwin returns a script's twin, or nil if there is none.
+// FindTwin returns a script's twin (its Go implementation), or nil if there is none.
 func FindTwin(text string) twin { return twins[lua.Tokens(text)] }
 
 // compared is the result of comparing the reply to a GET with a value.

@@ -105,8 +105,8 @@ func FuzzTwinEqualsLua(f *testing.F) {
 	f.Fuzz(compareTwins)
 }
 
-// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. If twins refused every case, they would always
-// agree with Lua.
+// TestTwinsTakeOnWhatLocksDo checks that twins handle the usual cases. This is necessary because twins that refused
+// every case would always agree with Lua.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 	for _, w := range WellKnown {
 		for _, held := range []string{"a", "b", ""} {

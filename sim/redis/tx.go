@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of an open connection. Most connections have no state. If the node has replication, or while
-// any request is waiting, every connection that sends a request gets one.
+// connection is the state that a node keeps for an open connection. Most connections don't have any. But if the node
+// has replication, or while any request is waiting, each connection gets a state when it sends a request.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
@@ -28,7 +28,7 @@ type connection struct {
 	behind  []*sim.Incoming // requests behind the one that waits
 }
 
-// state returns the current connection's state, and creates it if there is none.
+// state returns the current connection's state, creating it if there is none.
 func (n *Node) state() *connection {
 	if n.c == nil {
 		n.c = n.conns[n.conn]
@@ -48,7 +48,7 @@ type watchedKey struct {
 }
 
 // changed marks the connections that are watching a key, so that their next EXEC fails. If the key had already expired
-// at WATCH, its deletion does not count as a change.
+// when WATCH was called, its deletion does not count as a change.
 func (n *Node) changed(name string) {
 	for _, c := range n.conns {
 		for i := range c.watched {

@@ -233,7 +233,8 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a waiting request. It leaves the requests that arrived behind it on the connection to proceed.
+// unblock answers a waiting request. It does not execute the requests that arrived behind it on the connection; the
+// proceed method does.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)

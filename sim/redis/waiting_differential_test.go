@@ -12,13 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// waits lists patterns of commands that wait for lists.
+// waits contains patterns of commands that block on lists.
 var waits = []string{"BLPOP|BRPOP K 0", "BLPOP|BRPOP K 0", "BLPOP|BRPOP K+ W", "BLPOP|BRPOP K+ W",
 	"BLMOVE K K LEFT|RIGHT LEFT|RIGHT W", "BLMOVE K K LEFT x W", "BRPOPLPUSH K K W",
 	"BLPOP K x|-1|-0.0001|1e400|1e16|inf|-inf|nan|0x1p-3|0.0001|1e-400", "BLPOP K", "BLMOVE K K LEFT RIGHT",
 	"BRPOPLPUSH K K x"}
 
-// pushes lists patterns of commands that create lists, and of other commands that the test sends in between.
+// pushes contains patterns of commands that create lists, and of other commands that the test sends in between.
 var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+", "LPOP|RPOP K", "LPOP K 2",
 	"RPOPLPUSH K K", "LMOVE K K LEFT|RIGHT RIGHT", "RPUSHX K V", "LINSERT K BEFORE V V", "RENAME K K", "RENAMENX K K",
 	"COPY K K REPLACE",
@@ -31,7 +31,7 @@ var pushes = []string{"RPUSH|LPUSH K V", "RPUSH|LPUSH K V+", "RPUSH|LPUSH K V+",
 	"CLIENT UNBLOCK #1 ERROR x",
 	"CLIENT UNBLOCK x", "CLIENT UNBLOCK", "SUBSCRIBE one", "UNSUBSCRIBE one", "PUBLISH one V"}
 
-// drawWaits returns random steps on four connections. Three of them may wait for lists, and the fourth never does.
+// drawWaits returns random steps on four connections. Three of them may block on lists, and the fourth never does.
 func drawWaits(v vocabulary, count int) (steps []step) {
 	const connections = 4
 	for len(steps) < count {

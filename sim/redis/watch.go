@@ -181,8 +181,8 @@ func (g *group) noteLinks(silent []silence) {
 }
 
 // selectable reports whether a replica may be promoted (sentinelSelectSlave). It must have answered a ping and an INFO
-// recently. Its link to the master must not have been down for longer than ten times DownAfter, not counting the time
-// during which the master itself has been down.
+// recently. Also, its link to the master must not have been down for longer than ten times DownAfter, not counting the
+// time during which the master itself has been down.
 func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	fresh := 3 * infoPeriod
 	if g.master.down {

@@ -197,7 +197,7 @@ func rescore(reply []byte, step int) []byte {
 	return out
 }
 
-// appendScore appends a score, given as a bulk string, which may also be null.
+// appendScore appends a score to out. bulk is the score as a bulk string, or a null.
 func appendScore(out, bulk []byte) []byte {
 	_, text, _ := bytes.Cut(bytes.TrimSuffix(bulk, []byte("\r\n")), []byte("\r\n"))
 	f, err := strconv.ParseFloat(string(text), 64)
@@ -257,7 +257,7 @@ func parseLposOptions(args []string) (o lposOptions, trouble string) {
 	return o, ""
 }
 
-// lpos implements LPOS. As in Redis, the smallest possible integer overflows if it is given as the rank.
+// lpos implements LPOS. As in Redis, negating the smallest possible rank causes an integer overflow.
 func lpos(d *store.Data, args []string) {
 	o, trouble := parseLposOptions(args[3:])
 	if trouble != "" {

@@ -299,8 +299,8 @@ func (t *thread) rewinds(again *unix.PtraceRegs) error {
 	return t.entersAgain(again)
 }
 
-// entersAgain takes a thread from the end of a system call back to the call whose registers are in again. The thread
-// stops just before it makes this call.
+// entersAgain takes a thread that is at the end of a system call back to a call that it made earlier, with the given
+// registers. The thread stops just before it makes this call again.
 func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	if err := errors.Join(unix.PtraceSetRegs(t.tid, again), unix.PtraceCont(t.tid, 0)); err != nil {
 		return err
@@ -323,8 +323,8 @@ func (m *Machine) adopts(of *Process, pid int) *Process {
 	return p
 }
 
-// adopts adds a copy of another process in the checkpoint to p's family. parent is the process that counts as its
-// parent, and pid is the copy's process ID on the host.
+// adopts adds to p's family a copy of another process from the checkpoint. parent is the process that counts as the
+// copy's parent, and pid is the copy's process ID on the host.
 func (p *Process) adopts(of *Process, pid int, parent *Process) *Process {
 	o := &Process{family: p.family, pid: pid, handle: -1, id: of.id, output: -1,
 		kin: kin{parent: parent, group: of.group, session: of.session}}

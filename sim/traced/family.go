@@ -42,10 +42,10 @@ type callCount struct {
 }
 
 // On a real host, the code between two system calls takes time. Here, only the calls take virtual time, so a program
-// could call in a loop forever without waiting, and nothing would slow it down. Therefore, once a program has made
-// mostFast calls within countPeriod, each further call takes slowTick. At this rate, a program would still keep the
-// host busy for minutes. So after mostCalls calls in all, only laterFast calls per period are fast, and each further
-// call takes laterTick. All times are in ns.
+// could make calls in an endless loop without ever waiting, and nothing would slow it down. Therefore, once a program
+// has made mostFast calls within countPeriod, each further call takes slowTick. Even at this rate, a program could keep
+// the host busy for minutes. So after mostCalls calls in all, only laterFast calls per period are fast, and each
+// further call takes laterTick. All times are in ns.
 const (
 	countPeriod = 10_000_000_000
 	mostFast    = 50_000
@@ -136,7 +136,8 @@ func (t *thread) vfork() outcome {
 	return t.startsProcess(unix.CLONE_VM | unix.CLONE_VFORK | uint64(unix.SIGCHLD))
 }
 
-// copies makes the kernel fork a new process from the thread. It then restores the registers of both.
+// copies makes the kernel fork a new process from the thread. It then restores the registers of both the thread and the
+// new process.
 func (t *thread) copies(flags uint64) (pid int, err error) {
 	entry := t.regs
 	r := entry

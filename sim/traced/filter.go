@@ -45,7 +45,7 @@ const (
 	give      = unix.BPF_RET | unix.BPF_K
 )
 
-// Offsets in seccomp_data of the system call number, the architecture and the arguments.
+// The offsets of the system call number, the architecture and the arguments in seccomp_data.
 const (
 	callNumber, architecture    = 0, 4
 	firstArgument, argumentSize = 16, 8

@@ -14,7 +14,7 @@ type option struct {
 	least, most int32 // values outside this range are refused
 }
 
-// optionName is an option's level and name.
+// optionName identifies an option by its level and its name.
 type optionName struct{ level, name uint64 }
 
 // Default values of sysctl settings.

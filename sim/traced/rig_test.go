@@ -217,8 +217,8 @@ func scratchOf(args []string) string {
 	return ""
 }
 
-// mostTries is how many times a program is run on the host at most, and mostTime is how long each run may take. The
-// test fails only if all runs differ from the one in virtual time.
+// mostTries is the maximum number of times that a program is run on the host, and mostTime is the maximum duration of
+// each run. The test fails only if all runs differ from the one in virtual time.
 const (
 	mostTries = 10
 	mostTime  = 20 * time.Second

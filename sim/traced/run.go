@@ -250,7 +250,7 @@ func (t *thread) record(result int64) {
 	}
 }
 
-// gives sets the result of a thread's system call and returns the outcome answered.
+// gives sets the result of a thread's system call. It always returns answered.
 func (t *thread) gives(result int64) outcome {
 	t.finish(result)
 	return answered

@@ -133,8 +133,8 @@ func (x *signalFile) read(t *thread, fd int) outcome {
 	return t.blocks(block{takes: x.waits, ready: give})
 }
 
-// dequeues takes one of the thread's pending signals that are in the set. It returns the signal as a signalfd_siginfo,
-// or nil if there is none.
+// dequeues removes one of the thread's pending signals that are in the set, and returns it as a signalfd_siginfo. If
+// there is no such signal, it returns nil.
 func (t *thread) dequeues(set signalSet) []byte {
 	if t.p.signals(t.tid).pending&set == 0 {
 		return nil

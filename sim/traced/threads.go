@@ -15,7 +15,7 @@ import (
 )
 
 // When a process forks, the kernel copies only the calling thread. A new copy of a checkpoint must therefore create the
-// other threads with system calls. At a checkpoint, every thread is stopped on entry to a system call. The thread's
+// other threads with system calls. At a checkpoint, every thread is stopped on entry to a system call, and the thread's
 // copy makes this call again.
 
 // saved is the state of a thread at its process's checkpoint.

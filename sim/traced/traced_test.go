@@ -19,7 +19,7 @@ import (
 // like a system that lacks or forbids it.
 var unlike = []string{"bind", "listen", "io_uring_setup", "pidfd_open", "pidfd_send_signal", "rseq"}
 
-// TestAProgramSeesWhatItSeesOnTheKernel checks that each program prints the same in virtual time as on the host.
+// TestAProgramSeesWhatItSeesOnTheKernel checks that each program prints the same output in virtual time as on the host.
 // Between them, the programs must make all modeled system calls.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	type program struct {
@@ -58,8 +58,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	}
 }
 
-// madeCalls returns a set to which, until the end of the test, the name of each modeled system call that a program
-// makes is added.
+// madeCalls returns a set. Until the end of the test, the name of each modeled system call that a program makes is
+// added to it.
 func madeCalls(t *testing.T) map[string]bool {
 	own, made := maps.Clone(calls), map[string]bool{}
 	for nr, c := range own {

@@ -23,7 +23,7 @@ type Network interface {
 	// Dialed reports a connection attempt. The attempt ends when Open or Refuse is called on the connection, possibly
 	// by Dialed itself.
 	Dialed(c *Conn)
-	// Wrote reports bytes that the process has written. They are valid only until Wrote returns.
+	// Wrote reports bytes that the process has written. b is valid only until Wrote returns.
 	Wrote(c *Conn, b []byte)
 	// Closed reports that the process has closed its end, or has ended.
 	Closed(c *Conn)

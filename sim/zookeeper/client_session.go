@@ -86,7 +86,8 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait so that it ends no later than the client, by its own clock, gives up its session.
+// untilLost shortens a wait, if necessary, so that it has ended by the time at which the client gives up its session by
+// its own clock.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait

@@ -262,7 +262,7 @@ func (s *server) addWatch(_ *raft.Member, c *connection, f *jute.Fields) {
 }
 
 // findWatches implements CheckWatches and RemoveWatches. CheckWatches looks for any client's watches on a path.
-// RemoveWatches removes those of the requesting client.
+// RemoveWatches removes the requesting client's watches.
 func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 	path, kind := f.Path(), f.Int()
 	tables, found := s.watches.kinds(kind), false

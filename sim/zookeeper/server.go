@@ -18,9 +18,9 @@ type server struct {
 	out     []byte        // the reply being written
 
 	// early holds requests that arrive at the very start of a run, before this member knows the leader. They wait until
-	// it does or, if no leader appears for SyncLimit ticks, until the member has campaigned. They are not refused,
-	// because the ensemble is assumed to have been running before the start of the run. Later in a run, a member
-	// without a leader refuses its clients.
+	// the leader is known or, if no leader appears for SyncLimit ticks, until the member has campaigned. They are not
+	// refused, because the ensemble is assumed to have been running before the start of the run. Later in a run, a
+	// member without a leader refuses its clients.
 	early []*sim.Incoming
 
 	// leader and term identify the leader under which the connections were opened. The connections are closed when its
@@ -151,7 +151,7 @@ func (s *server) startAfresh(m *raft.Member) {
 	}
 }
 
-// unled reports whether the run began with a leader that this member has not heard of yet. It returns false if the
+// unled reports whether the run began with a leader that this member does not know about yet. It returns false if the
 // member has campaigned or restarted since.
 func (s *server) unled(m *raft.Member) bool {
 	return m.Unled() && m.Life() == 1 && !m.Config().ColdStart

@@ -54,7 +54,7 @@ func (s *state) place(id SessionID) (int, bool) {
 	return slices.BinarySearchFunc(s.sessions, id, func(s *session, id SessionID) int { return cmp.Compare(s.id, id) })
 }
 
-// apply executes a transaction in the given epoch. A failed transaction also uses up a zxid.
+// apply executes a transaction in the given epoch. Even a failed transaction uses up a zxid.
 func (s *state) apply(epoch uint64, c *command) result {
 	clear(s.changes)
 	s.changes = s.changes[:0]
@@ -84,7 +84,7 @@ func (s *state) apply(epoch uint64, c *command) result {
 	return s.write(of, c)
 }
 
-// advance moves to the next zxid. Each epoch starts a new count.
+// advance moves to the next zxid. The count restarts in each epoch.
 func (s *state) advance(epoch uint64) {
 	s.zxid = max(s.zxid, Zxid(epoch)<<32) + 1
 }
@@ -110,7 +110,7 @@ func (s *state) write(of *session, c *command) result {
 	return r
 }
 
-// executeAll executes the parts of a multi. If one fails, executeAll stops and undoes them all.
+// executeAll executes the operations in a multi. If one fails, executeAll stops and undoes all changes.
 func (s *state) executeAll(of *session, c *command) (r result) {
 	s.undo, s.undoing = s.undo[:0], true
 	defer func() { s.undoing = false }()

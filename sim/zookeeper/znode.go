@@ -120,16 +120,16 @@ func validPath(path string) bool {
 	return false
 }
 
-// forbidden reports whether r is not allowed in a path. It rejects the characters that Java treats as control
-// characters or similar, and all characters above U+FFFF.
+// forbidden reports whether r is not allowed in a path. It rejects most control characters, surrogates and private-use
+// characters, and everything above U+FFF0 except U+FFFF.
 func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }
 
-// SequenceDigits is how many digits a sequential znode's name ends with.
+// SequenceDigits is the number of digits at the end of a sequential znode's name.
 const SequenceDigits = 10
 
-// numbered appends n to path as ten digits.
+// numbered appends n to path, as ten digits.
 func numbered(path string, n int64) string {
 	var room [20]byte
 	digits := strconv.AppendInt(room[:0], n, 10)

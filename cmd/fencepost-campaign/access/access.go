@@ -101,8 +101,8 @@ func (a Server) Shown() string {
 }
 
 // Connect connects to a server, which must currently be reachable. If the connection is lost later, it is restored, no
-// matter how long that takes. notice, if not nil, is called from another goroutine when the server is gone and when it
-// is back.
+// matter how long that takes. notice, if not nil, is called from another goroutine when the server becomes unreachable
+// and when it is back.
 func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	if err := a.Check(); err != nil {
 		return nil, err

@@ -114,8 +114,8 @@ func heard(t *testing.T, at, answer string) (address string, all func() string) 
 	}
 }
 
-// If another program is listening on the address of a campaign's server, clients do not send it any secrets or believe
-// anything that it says. The test tries a NATS server that does not require a token, a server that starts without TLS,
+// If another program is listening on the address of a campaign's server, clients do not send it any secrets and do not
+// trust anything it says. The test tries a NATS server that does not require a token, a server that starts without TLS,
 // another campaign's server, and a listener that says nothing.
 func TestNobodyIsTakenForTheServer(t *testing.T) {
 	t.Parallel()

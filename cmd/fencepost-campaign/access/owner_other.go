@@ -4,7 +4,7 @@ package access
 
 import "io/fs"
 
-// On some systems, this program cannot read a file's owner or mode. On these, only the permissions of the user's own
+// On some systems, this program cannot read a file's owner or mode. There, only the permissions of the user's own
 // folder protect the files.
 
 func owned(fs.FileInfo) bool       { return true }

@@ -30,7 +30,8 @@ func (f *failures) fatal() bool {
 	return f.ended
 }
 
-// stuck returns the error that says why the server is not storing messages, or nil if there is none.
+// stuck returns an error that says why the server is not storing messages, or nil if the server has not reported such
+// an error.
 func (f *failures) stuck() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -115,8 +115,8 @@ func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription
 	return now
 }
 
-// spare checks whether room bytes are free on the server's disk by writing a file of that size and removing it again.
-// If that fails, the error says why.
+// spare checks whether the server's disk has enough free space, by writing a file with a size of room bytes and
+// removing it again. If that fails, the error says why.
 func (s *Server) spare() (err error) {
 	const name = "room"
 	defer s.folder.Remove(name)

@@ -74,9 +74,9 @@ var ErrNone = errors.New("no such campaign")
 // answerWithin is how long a command waits for the server to answer.
 const answerWithin = 10 * time.Second
 
-// Create creates a campaign. If a campaign with the same name is already running the same search, Create opens it. If
-// that campaign is running something else, Create returns ErrOther. If the process dies during Create, the next call
-// finishes the job.
+// Create creates a campaign. If there already is a campaign with the same name, Create opens it, provided that it runs
+// the same search; otherwise, Create returns ErrOther. If the process dies during Create, the next call to Create
+// completes the campaign.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
@@ -240,8 +240,8 @@ func (c *Campaign) open(ctx context.Context) (err error) {
 	return err
 }
 
-// File returns the content of one of the campaign's files. It returns an error if the campaign has no such file, or if
-// the server has lost or changed it.
+// File returns the content of one of the campaign's files. It returns an error if the campaign does not have the file,
+// or if the server has lost or changed it.
 func (c *Campaign) File(ctx context.Context, name string) (content []byte, err error) {
 	sum, known := c.Files[name]
 	if !known {

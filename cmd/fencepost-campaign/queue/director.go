@@ -151,7 +151,7 @@ func (d *Director) Progress() Progress {
 // has already counted.
 var errAgain = errors.New("another coordinator ended the stage without results that this one had already counted")
 
-// fold is the state of one stage while its results are collected.
+// fold is the state of one stage while its results are being collected.
 type fold struct {
 	*Director
 	campaign.Stage
@@ -369,7 +369,8 @@ func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, 
 	return p, value, err
 }
 
-// over reports whether the stage is over: either complete, or stopped early, or to be stopped now because of the rule.
+// over reports whether the stage is over, because it is complete, because it was stopped early, or because the rule
+// says that it should be stopped now.
 func (f *fold) over(ctx context.Context) (bool, error) {
 	f.clock()
 	done := f.covered.below(f.Size) == f.due.below(f.Size)
@@ -448,7 +449,7 @@ func (f *fold) look(ctx context.Context) error {
 
 // recover checks whether the queue is empty even though some results are missing. This happens if a user removed
 // messages, if a result was set aside, or if the server can no longer read a result. If so, recover makes the Director
-// queue all portions without a result again.
+// queue once more all portions that have no result.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -513,7 +514,7 @@ func (f *fold) room() uint64 {
 	return ahead - min(ahead, waiting)
 }
 
-// give queues missing portions.
+// give adds missing portions to the queue.
 func (f *fold) give(ctx context.Context) error {
 	for range min(burst, f.room()) {
 		p := f.missing()

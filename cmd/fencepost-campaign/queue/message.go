@@ -247,7 +247,7 @@ func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, erro
 	return &d.Stage, err
 }
 
-// ended reads the record that a stage was ended early. It returns nil if there is none.
+// ended reads the record of a stage's early end. It returns nil if there is none.
 func (c *Campaign) ended(ctx context.Context, key string) (*ending, error) {
 	text, err := c.get(ctx, keyEnded+key)
 	if err != nil || text == nil {

@@ -20,7 +20,7 @@ func partsOf(name string) string   { return prefix + name + "_parts" }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// CheckName returns an error if this name is not allowed for a campaign.
+// CheckName returns an error if a campaign cannot have the given name.
 func CheckName(name string) error {
 	if goodName.MatchString(name) {
 		return nil
@@ -62,8 +62,8 @@ func (c *Campaign) parse(kind, text string) (stage string, p portion, err error)
 	return words[0], p, nil
 }
 
-// token encodes a name with characters that are allowed in subjects and keys. All other bytes, and '=' itself, are
-// encoded as '=' and two hex digits.
+// token encodes a name, using only characters that are allowed in subjects and keys. Any other byte, and '=' itself,
+// becomes '=' and two hex digits.
 func token(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -44,7 +44,7 @@ func connect(t *testing.T, at access.Server) *nats.Conn {
 	return nc
 }
 
-// impatient is Patience in tests. It is short, so that a process that is killed is replaced quickly.
+// impatient is the value of Patience in tests. It is short, so that a process that is killed is replaced quickly.
 const impatient = 500 * time.Millisecond
 
 func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {

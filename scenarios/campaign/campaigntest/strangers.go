@@ -106,8 +106,8 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 	return nil
 }
 
-// made lets a new worker carry out the portion p, and returns the result. One time in ten, it lets a second new worker
-// do the same, and fails the test if the two results differ.
+// made has a new worker carry out portion p, and returns the result. One time in ten, it has a second new worker do the
+// same, and fails the test if the two results differ.
 func (h *Strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) ([]byte, error) {
 	make := func() ([]byte, error) {
 		w, err := h.Worker()

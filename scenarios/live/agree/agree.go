@@ -192,7 +192,7 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
 // Run runs the given catalog scenarios, both in simulation and in real time. It calls handle for each row, in the order
-// of names. If the two verdicts differ without an explanation, or if the real-time run failed, Run repeats the
+// of the list names. If the two verdicts differ without an explanation, or if the real-time run failed, Run repeats the
 // real-time run, up to three runs in total, so that a host stall is not mistaken for a difference. Once ctx is done,
 // Run starts no more scenarios, and a row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, handle func(Row)) error {

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Bytes is the [sim.Front] for real members whose clients use a library. It passes on members' and clients' bytes
-// unchanged, in pieces as they arrive. To find out which attempt has put a key, this package searches the clients'
+// Bytes is the [sim.Front] for real members whose clients use a library. It passes on the bytes of members and clients
+// unchanged, piece by piece as they arrive. To find out which attempt put a key, this package searches the clients'
 // bytes for put requests.
 type Bytes struct{}
 

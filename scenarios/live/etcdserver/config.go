@@ -22,8 +22,8 @@ type Config struct {
 	Failed func(error)
 }
 
-// Can returns the reason why a fault cannot be injected into the members. It returns nil if the fault can be injected
-// or does not affect the members.
+// Can returns an error that says why a fault cannot be injected into the members. It returns nil if the fault can be
+// injected or does not affect the members.
 func (c *Config) Can(f nemesis.Fault) error {
 	isMember := func(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 	if err := fleet.CanCount(f, isMember); err != nil {

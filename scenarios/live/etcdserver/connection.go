@@ -53,7 +53,7 @@ func (x *life) connection(id uint64) *connection {
 	return c
 }
 
-// serve passes on one of a call's messages to the process.
+// serve passes one of a call's messages on to the process.
 func (c *connection) serve(r *sim.Incoming) {
 	call, ok := etcd.CallOf(r.Args)
 	switch {
@@ -118,7 +118,7 @@ func ending(c *etcd.Call, err error) []byte {
 	return r.Append(nil)
 }
 
-// talk passes on one of a streaming call's messages.
+// talk passes on one message in a streaming call.
 func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
 	s := c.calls[call.Stream]
 	if s == nil {

@@ -17,8 +17,8 @@
 // and each revision is recorded once, when the first member reports it. Revisions arrive in order. A reply is sent only
 // after all revisions up to the one in its header have been recorded. A key's owner is found among the pending
 // requests: it is the only attempt that is putting the key with the same value and lease, or that has sent bytes
-// containing such a request. A watch does not report why a key disappears, or that a lease is extended. Neither is
-// therefore recorded, and laws and causes that depend on them remain undecided.
+// containing such a request. A watch does not report why a key disappears, or that a lease is extended. Therefore,
+// neither is recorded, and laws and causes that depend on them remain undecided.
 //
 // # Who can be a member
 //

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// cluster is the set of real members of one run.
+// cluster is the set of real etcd members in one run.
 type cluster struct {
 	*fleet.Fleet
 	identity process.Identity
@@ -29,7 +29,8 @@ type cluster struct {
 	passes atomic.Bool
 }
 
-// Launch starts the members and waits until the first one is the leader. The members end when the keeper ends.
+// Launch starts the members and waits until the first one is the leader. The members end when the keeper process ends
+// (see package process).
 func Launch(c Config) (_ *fleet.Fleet, err error) {
 	if err := look(); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func Launch(c Config) (_ *fleet.Fleet, err error) {
 	return f.Fleet, f.enthrone()
 }
 
-// environment returns the environment of this process without the variables that etcd uses.
+// environment returns this process's environment without the variables that etcd uses.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
@@ -90,7 +91,7 @@ func (m *member) launch() error {
 }
 
 // clients is the name of the socket on which a member accepts clients. The socket is in the member's folder, where no
-// other user can reach it. etcd requires a name that looks like a host and a port.
+// other user can reach it. The name looks like a host and a port because etcd requires that.
 const clients = "clients:1"
 
 // start starts the process. If an earlier process was killed, start first removes the socket that it left behind.

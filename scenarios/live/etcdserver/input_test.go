@@ -56,8 +56,8 @@ func TestAMemberThatDies(t *testing.T) {
 	}
 }
 
-// TestWhatMembersCannotSuffer checks that if a fault cannot be injected into real members, it is refused with a reason.
-// Other faults, and faults in other processes, are accepted.
+// TestWhatMembersCannotSuffer checks that a fault is refused, with a reason, if it cannot be injected into real
+// members. Other faults, and faults in other processes, are accepted.
 func TestWhatMembersCannotSuffer(t *testing.T) {
 	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3), Sessions: true}
 	c := Config{Members: members(3)}

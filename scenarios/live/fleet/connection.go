@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is a connection between two server processes. Only the loop may use it.
+// connection is a connection between two server processes. It must be used only on the loop's goroutine (see Relay.do).
 type connection struct {
 	ends [2]*end // the caller's end and the called server's end
 }
 
-// end is one end of a connection, and the process there.
+// end is one end of a connection, and the process at that end.
 type end struct {
 	c     *connection
 	port  *Port
@@ -22,7 +22,8 @@ type end struct {
 	early [][]byte // bytes that arrived before the process was connected
 	gone  bool     // whether no more bytes are exchanged with the process
 	at    string   // for the called server: the address at which its process listens
-	// greeting is what the caller receives once the connection is established, or nil.
+	// greeting is what the caller receives once the connection is established. If it is nil, the caller receives
+	// nothing.
 	greeting []byte
 }
 
@@ -152,7 +153,8 @@ func (e *end) write(b []byte) {
 	}
 }
 
-// collect sends the bytes read from the process to the other end.
+// collect takes the bytes that have been read from the process, and sends them to the other end. If the process has
+// ended its stream, collect hangs up.
 func (e *end) collect() {
 	b, ended := e.plug.in.Collected()
 	if e.gone {
@@ -190,8 +192,8 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// started is called when the server starts. ready is closed once its process is accepting connections. The process does
-// not know about the previous process's connections.
+// started is called when the server starts. ready is closed once the new process is accepting connections. The new
+// process does not know about the previous process's connections.
 func (p *Port) started(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
@@ -211,7 +213,7 @@ func (p *Port) started(h sim.Host, ready <-chan struct{}) {
 }
 
 // powerOff handles a power failure of the server's machine. Everything that the process has already sent is still
-// delivered, and its connections vanish without notice.
+// delivered, but its connections vanish without notice.
 func (p *Port) powerOff() {
 	if p == nil {
 		return

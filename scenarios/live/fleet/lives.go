@@ -25,8 +25,8 @@ type Lives struct {
 	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life
 }
 
-// Life is the period between a server's start and its next stop. It begins before the server's process starts, and ends
-// before the process has ended.
+// Life is the period between a server's start and its next stop. It begins just before the server's process is started.
+// It ends when the stop begins, so the process may exit a little later.
 type Life struct {
 	Context context.Context // done when the life has ended
 	lives   *Lives

@@ -94,8 +94,8 @@ func (r *Relay) close() {
 	r.running.Wait()
 }
 
-// Port is where other servers connect to a server. A nil Port means that the server does not communicate with other
-// servers.
+// Port accepts connections from other servers to a server. A nil Port means that the server does not communicate with
+// other servers.
 type Port struct {
 	relay    *Relay
 	name     sim.ProcessID

@@ -41,14 +41,14 @@ func (d *Daemon) Start() (err error) {
 	return err
 }
 
-// running returns the latest process, or nil if there has been none.
+// running returns the most recent process, or nil if there has been none.
 func (d *Daemon) running() *Process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.process
 }
 
-// PID returns the latest process's ID, or 0 if there has been none.
+// PID returns the most recent process's ID, or 0 if there has been none.
 func (d *Daemon) PID() int {
 	if p := d.running(); p != nil {
 		return p.pid
@@ -56,7 +56,7 @@ func (d *Daemon) PID() int {
 	return 0
 }
 
-// Ended returns a channel that is closed once the latest process has ended, or nil if there has been no process.
+// Ended returns a channel that is closed once the most recent process has ended, or nil if there has been no process.
 func (d *Daemon) Ended() <-chan struct{} {
 	if p := d.running(); p != nil {
 		return p.done
@@ -118,7 +118,7 @@ func (d *Daemon) Died() error {
 
 // Await calls ready repeatedly until it reports that a started process is ready, or until stop is closed. It returns an
 // error if the process has ended. If the process is not ready within patience, it returns a [LateError]. failure is a
-// phrase that tells this error what is wrong, for example "does not listen".
+// phrase for this error that says what is wrong, for example "does not listen".
 func (d *Daemon) Await(ready func() bool, failure string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {

@@ -30,7 +30,7 @@ import (
 
 // Command is a program to start, in its own process group.
 type Command struct {
-	// path of the program; if it is empty, Args[0] is looked up in this process's PATH, unless it contains a slash
+	// the program's path; if it is empty, Args[0] is looked up in this process's PATH, unless it contains a slash
 	Path string
 	Args []string // name of the program, and its arguments
 	Env  []string // complete environment, in the form "NAME=value"

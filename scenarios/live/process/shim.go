@@ -135,7 +135,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 		s.write(fieldBase, now, s.segment.mono, h.Wall(), ppm), s.write(fieldVersion, s.version))
 }
 
-// begin prepares the control file for a new process, in which nothing counts as synced yet.
+// begin prepares the control file for a new process. At first, no file counts as synced.
 func (s *Shim) begin() error {
 	if s == nil {
 		return nil

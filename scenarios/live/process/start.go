@@ -198,7 +198,8 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason strips what the caller adds itself from an error returned by package exec.
+// reason returns the reason contained in an error from package exec, without the program's name, which the caller adds
+// itself.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -224,8 +225,8 @@ func (p *Process) ended() status {
 	return p.status
 }
 
-// held is how long Wait waits for the output of a process that has ended. Another process may still have the output
-// open.
+// held is how long Wait waits for a process's output after the process has ended, because another process may still
+// have the output open.
 const held = time.Second
 
 // Wait waits until the process has ended and its output has been copied. It returns nil if the process ended with

@@ -54,7 +54,7 @@ func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring
 type Source interface {
 	// Take reads everything that the client has sent so far, and reports whether Collected has something to return.
 	Take() bool
-	// Collected returns what has been read since the last call, and whether nothing more will arrive.
+	// Collected returns what has been read since the last call. ended is true if nothing more will arrive.
 	Collected() (in []byte, ended bool)
 	// Stop tells the source that Collected will not be called again.
 	Stop()
@@ -201,7 +201,7 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	c.ask(request{args, of, phase})
 }
 
-// ask sends a request. If the connection is not open yet, ask holds the request back until it is.
+// ask sends a request. If the connection is not open yet, ask holds the request until it is.
 func (c *Conn) ask(r request) {
 	if !c.open {
 		c.early = append(c.early, r)

@@ -18,9 +18,10 @@ type Handler interface {
 	// To pass the request on to the server, call Forward.
 	Asked(c *Conn, args []string)
 	// Malformed is called for bytes that cannot be the beginning of a command. The front replies with an error and
-	// closes the connection, like Redis.
+	// closes the connection, as Redis does.
 	Malformed(c *Conn, b []byte)
-	// Forwarded is called for each request that a wire has derived from a client's bytes, before it is passed on.
+	// Forwarded is called for each request that a wire has derived from a client's bytes, before the request is passed
+	// on.
 	Forwarded(c *Conn, args []string)
 	// Declined is called when a wire rejects a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)

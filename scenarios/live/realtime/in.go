@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// In reads from a socket on behalf of a loop. A goroutine reads bytes as they arrive. In addition, the loop can read
-// everything that has arrived so far (Take).
+// In reads from a socket on behalf of a loop. A goroutine reads bytes as they arrive. The loop can also call Take to
+// read everything that has arrived so far.
 type In struct {
 	raw  syscall.RawConn
 	post func() // makes the loop call Collected
@@ -90,7 +90,7 @@ func (b *In) Take() bool {
 	return len(b.in) > 0 || b.ended
 }
 
-// Collected returns what has been read since the last call, and whether nothing more will arrive.
+// Collected returns what has been read since the last call. ended is true if nothing more will arrive.
 func (b *In) Collected() (in []byte, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

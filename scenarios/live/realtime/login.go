@@ -78,8 +78,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit consumes what a caller sends up to and including the password, and does not pass any of it on. Once the
-// password has arrived, admit returns the bytes after it.
+// admit consumes the bytes that a caller sends, up to and including the password, and does not pass any of them on.
+// Once the password has arrived, admit returns the bytes that follow it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)

@@ -43,7 +43,7 @@ func (w *Out) Add(b []byte) bool {
 	return true
 }
 
-// Finish closes the socket once everything is written.
+// Finish closes the socket once everything has been written.
 func (w *Out) Finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +51,7 @@ func (w *Out) Finish() {
 	w.more.Signal()
 }
 
-// Reset resets the connection once everything is written.
+// Reset resets the connection once everything has been written.
 func (w *Out) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,8 +19,8 @@ type Remote struct {
 }
 
 // NewRemote returns a server that forwards requests to a [Front]. to is the Front's address. wrap converts a request to
-// the form that the Front expects. NewRemote opens spare connections in advance, so that the first clients do not have
-// to wait. spare is how many it opens.
+// the form that the Front expects. spare is the number of connections that NewRemote opens in advance, so that the
+// first clients do not have to wait.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {

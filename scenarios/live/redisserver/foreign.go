@@ -125,8 +125,8 @@ func endpointOf(address string) (e endpoint, err error) {
 // answerLimit is how long a user's server may take to answer a request.
 const answerLimit = 5 * time.Second
 
-// suits returns why a server cannot be used, or nil if it can. It tries the commands that the run needs, on a key that
-// does not exist.
+// suits returns an error that says why a server cannot be used, or nil if it can. It tries the commands that the run
+// needs, on a key that does not exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {

@@ -180,8 +180,8 @@ func words(command string) []string {
 	return strings.FieldsFunc(command, func(c rune) bool { return c == ' ' })
 }
 
-// TestScriptsOnServersOfTheUsers checks that lock libraries' scripts work on a user's server, even if clients refer to
-// them by their SHA-1. The keys that these scripts write must get a time to live immediately.
+// TestScriptsOnServersOfTheUsers checks that lock libraries' scripts work on a user's server, even if clients call them
+// by their SHA-1 hash. The keys that these scripts write must be given a time to live immediately.
 func TestScriptsOnServersOfTheUsers(t *testing.T) {
 	here, w := users(t)
 	const take = `local n = 0

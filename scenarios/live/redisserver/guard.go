@@ -29,7 +29,8 @@ func newGuard(prefix string, lasts time.Duration) *guard {
 	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
 }
 
-// passing contains the permitted commands that have keys: those that the simulated node supports, and some others.
+// passing contains the permitted commands that take keys: those that the simulated node supports, and those listed in
+// others.
 var passing = func() map[string]redis.Keyed {
 	all := map[string]redis.Keyed{}
 	for _, c := range slices.Concat(redis.Keys(), others) {
@@ -48,7 +49,7 @@ var others = []redis.Keyed{
 	{Name: "bzpopmax", First: 1, Last: -2, Step: 1},
 }
 
-// keyless lists the permitted commands that do not have keys. They affect only the connection.
+// keyless lists the permitted commands that do not take keys. They affect only the connection.
 var keyless = strings.Fields("ping echo time hello multi exec discard unwatch info role wait waitaof command quit " +
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
@@ -67,8 +68,8 @@ func keysOf(c redis.Keyed, args []string) (keys []string) {
 	return keys
 }
 
-// admit returns a command as it is sent to the server, and the keys that it may write. If the command is not allowed,
-// admit returns the reply to the client instead.
+// admit returns the form in which a command is sent to the server, and the keys that it may write. If the command is
+// not allowed, admit returns the reply to the client instead.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {

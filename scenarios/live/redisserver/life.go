@@ -167,7 +167,7 @@ func (x *life) reopen() error {
 	return x.survey()
 }
 
-// survey reads all keys from the server, and records how they differ from the records.
+// survey reads all keys from the server, and records the changes since they were last recorded.
 func (x *life) survey() error {
 	if !x.s.reports {
 		return nil
@@ -188,8 +188,8 @@ func (x *life) survey() error {
 	return nil
 }
 
-// link returns the connection to the process that carries the requests of client connection id. It opens the connection
-// if necessary.
+// link returns the connection that carries one client connection's requests to the process, and opens it if necessary.
+// id is the client connection's number.
 func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
@@ -293,7 +293,8 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	return err
 }
 
-// forget closes the connection to the process that carries the requests of client connection id.
+// forget closes the connection that carries one client connection's requests to the process. id is the client
+// connection's number.
 func (x *life) forget(id uint64) {
 	if l := x.links[id]; l != nil {
 		l.w.close()

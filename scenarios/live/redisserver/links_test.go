@@ -110,8 +110,8 @@ func TestMasterThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestDeathBehindACut checks that data is lost if a cut keeps a master from sending it before the master dies, even if
-// the cut is healed before the failover. The old master must follow the new one when it comes back.
+// TestDeathBehindACut checks that data is lost if the master dies while a cut keeps it from sending the data to its
+// replica, even if the cut is healed before the failover. The old master must follow the new one when it comes back.
 func TestDeathBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := watched()
@@ -209,8 +209,8 @@ func TestDelaysBetweenServers(t *testing.T) {
 	})
 }
 
-// TestMinReplicasBehindACut checks that once its replica has been silent for too long, a master rejects writes until it
-// hears from the replica again.
+// TestMinReplicasBehindACut checks that a master rejects writes once its replica has been silent for too long, and
+// accepts them when it hears from the replica again.
 func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}

@@ -57,8 +57,8 @@ func (r *records) begin(o store.Onlooker) {
 	r.known = false
 }
 
-// end handles a stop of the server. The data before the stop will be compared with the data after the next start. lost
-// is the reason to record if some data is gone.
+// end handles a server stop. The data before the stop will be compared with the data after the next start. lost is the
+// reason to record if some data is gone.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.before = r.standing()
 	r.lost, r.guess = lost, underWay
@@ -81,7 +81,7 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story describes one command's effects on a key that cannot be seen from the key's resulting state.
+// story describes those effects of one command on a key that the key's resulting state does not show.
 type story struct {
 	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
@@ -235,9 +235,9 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers is settle for a key of any type except string. Such a key has members, for example the fields of a
-// hash. A field named in the command always counts as set. Any other field with a new value counts as set only if the
-// server reported that fields were set. A member of a sorted set with a new score always counts as set.
+// settleMembers does what settle does, for a key of any type except string. Such a key has members, for example the
+// fields of a hash. A field named in the command always counts as set. Any other field with a new value counts as set
+// only if the server reported that fields were set. A member of a sorted set with a new score always counts as set.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {

@@ -16,8 +16,8 @@ import (
 type watcher struct {
 	s *Server
 
-	// subscribers lists the simulated clients' connections that have subscribed to failovers. They get short messages,
-	// like those from the simulated Sentinel. Only the world's goroutine may use it.
+	// subscribers lists the simulated clients' connections that have subscribed to failover messages. They get short
+	// messages, like those from the simulated Sentinel. Only the world's goroutine may use this list.
 	subscribers []uint64
 }
 

@@ -140,8 +140,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records the effects of a request, or effects without a request if r is nil. If err is set, the effects could
-// not be read, and the next comparison of all keys with the records will find them.
+// observed records the effects of a request or, if r is nil, effects that do not belong to a request. If err is set,
+// the effects could not be read, and the next comparison of all keys with the records will find them.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}

@@ -30,7 +30,7 @@ type lockServers struct {
 	died error // a failure that occurred before there was a loop
 }
 
-// Can returns why a fault cannot be injected into the servers, or nil if it can.
+// Can returns nil if a fault can be injected into the servers, and otherwise an error that says why it cannot.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
 // Front returns the real servers' own front end, or the simulated one (own) if they have none.
@@ -80,7 +80,7 @@ func (f *lockServers) End() error {
 	return f.end()
 }
 
-// failed ends the run because a server has failed. This leaves the run's result undecided.
+// failed ends the run because a server has failed. The run's result is then undecided.
 func (f *lockServers) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

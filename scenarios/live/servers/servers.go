@@ -70,7 +70,8 @@ type Choice struct {
 	variable  string   // environment variable with the addresses; empty: they are not in a variable
 }
 
-// Prefixes that say where the addresses are: in an environment variable or in a file, separated by white space.
+// Prefixes that say whether the addresses, which are separated by white space, are in an environment variable or in a
+// file.
 const (
 	inVariable = "env:"
 	inFile     = "file:"
@@ -146,8 +147,8 @@ func holding(text, addresses, variable string) (Choice, error) {
 	return Choice{addresses: list, variable: variable}, nil
 }
 
-// Started chooses real servers that a run of the scenario can start. The error is a *live.RefusedError if there are
-// none for its backend.
+// Started chooses real servers that a run of the scenario can start. It returns a *live.RefusedError if there are none
+// for the scenario's backend.
 func Started(s *scenarios.Scenario) (Choice, error) {
 	for i := range kinds {
 		if kinds[i].backend == s.Servers.Backend {
@@ -158,7 +159,7 @@ func Started(s *scenarios.Scenario) (Choice, error) {
 		"they are simulated only", s.Name, s.Servers.Backend)}
 }
 
-// For returns the choice unchanged. The error is a *live.RefusedError if these servers cannot run the scenario.
+// For returns the choice unchanged, or a *live.RefusedError if these servers cannot run the scenario.
 func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	b, fits := s.Servers.Backend, Simulated
 	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && s.Servers.RedisNodes() {

@@ -26,8 +26,8 @@ type Config struct {
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 
-// Can returns the reason why a fault cannot be injected into the members. It returns nil if the fault can be injected
-// or does not affect the members. Can checks what is installed on this machine, but does not start anything.
+// Can returns an error that says why a fault cannot be injected into the members. It returns nil if the fault can be
+// injected or does not affect the members. Can checks what is installed on this machine, but does not start anything.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isMember); err != nil {
 		return err

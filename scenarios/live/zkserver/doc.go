@@ -25,8 +25,8 @@
 // is passed on, a ping is sent on this connection, so that everything that the member had done by then is recorded
 // first.
 //
-// A znode's owner is derived from its session and from that session's latest request. A watch does not report why a
-// znode vanished, or how long its session would have lasted. Neither is recorded, so laws and causes that depend on
+// A znode's owner is derived from its session and from that session's most recent request. A watch does not report why
+// a znode vanished, or how long its session would have lasted. Neither is recorded, so laws and causes that depend on
 // them remain undecided.
 //
 // # Differences from the simulated ensemble

@@ -71,8 +71,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	return e.Fleet, e.elect()
 }
 
-// tries is how many times the members are started at most. They must be started again if a member other than the first
-// is elected. On a busy host, a leader may also lose its connections to the other members right after the election.
+// tries is the maximum number of times that the members are started. They must be started again if a member other than
+// the first is elected. On a busy host, a leader may also lose its connections to the other members right after the
+// election.
 const tries = 5
 
 // elect starts the members until the first one is the leader, and restricts the root znode to the superuser. The first

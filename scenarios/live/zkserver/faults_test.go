@@ -198,7 +198,7 @@ func TestAWallClockJumps(t *testing.T) {
 	})
 }
 
-// made returns the time at which a znode was created, by the first member's clock.
+// made returns the time, by the first member's clock, at which a znode was created.
 func (r *rig) made(path string) time.Time {
 	conn, err := net.Dial("tcp", r.ensemble.members[0].address())
 	if err != nil {

@@ -35,8 +35,8 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestFaultsThatMembersCannotSuffer checks that if a fault cannot be injected into members, it is refused with the
-// reason. Faults in other processes are accepted.
+// TestFaultsThatMembersCannotSuffer checks that a fault that cannot be injected into members is refused, and that the
+// error says why. Faults in other processes are accepted.
 func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 	c := Config{Members: names(3)}
 	for _, x := range []struct {

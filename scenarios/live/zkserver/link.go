@@ -208,8 +208,8 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 // noPassword is the password in a client's request for a new session.
 var noPassword = string(make([]byte, jute.PasswordLength))
 
-// enter requests a session on a new connection, as the superuser. If id is 0, it requests a new session. It returns the
-// session's ID, or 0 if the session has ended.
+// enter requests a session on a new connection, as the superuser. It requests the session with the given ID, or a new
+// session if id is 0. It returns the session's ID, or 0 if the session has ended.
 func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error) {
 	if password == "" {
 		password = noPassword

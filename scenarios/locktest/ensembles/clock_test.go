@@ -16,9 +16,9 @@ import (
 )
 
 // valCtxCh is the channel returned by the Done method of a watch's context in etcd's client. It is created when the
-// program starts and is never closed. It isn't part of any synctest bubble, so a goroutine that waits for it stops the
-// bubble's clock. It can be replaced by nil, which also means "never done" but does not stop the clock. A package that
-// uses go:linkname needs an assembly file (clock.s).
+// program starts and is never closed. It isn't part of any synctest bubble, so a goroutine that is waiting on it stops
+// the bubble's clock. It can be replaced by nil, which also means "never done" but does not stop the clock. A package
+// that uses go:linkname needs an assembly file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
@@ -40,7 +40,7 @@ func init() {
 // the members does not depend on a Go map, and calls made at the same instant start one after another.
 type inTurn struct{}
 
-// Name returns the name of the balancer that inTurn replaces.
+// Name returns the name of the balancer replaced by inTurn.
 func (inTurn) Name() string { return roundrobin.Name }
 
 // Build creates a client's balancer.

@@ -165,7 +165,7 @@ func (c overheard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// connectAnswer is how long a reply to a connect request is, in bytes: length, version, timeout, session, password.
+// connectAnswer is the length in bytes of a reply to a connect request: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
 // endSession ends a session from a separate connection, as an operator with the session's password could.

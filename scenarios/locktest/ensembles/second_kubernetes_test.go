@@ -71,8 +71,8 @@ func (s *apiSide) ask(method, path string, body any) (all string) {
 	return all
 }
 
-// named replaces a string that differs between the servers with a number. Strings are numbered in order of first
-// appearance.
+// named returns a number to show in place of a string that differs between the servers. Strings are numbered in order
+// of first appearance.
 func named(list map[string]int, v any) any {
 	text, is := v.(string)
 	if !is || text == "" {
@@ -132,7 +132,7 @@ func (s *apiSide) show(v map[string]any) string {
 // versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
-// earlier returns an object's latest state if back is 0, the state before that if back is 1, and so on. If no such
+// earlier returns an object's most recent state if back is 0, the state before that if back is 1, and so on. If no such
 // state has been seen, it returns an empty object.
 func (s *apiSide) earlier(name string, back int) map[string]any {
 	all := s.seen[name]

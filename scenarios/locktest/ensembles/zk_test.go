@@ -126,7 +126,7 @@ func (l *zkLock) Lock(ctx context.Context) error {
 
 func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
-// FencingToken returns the token that the latest Lock obtained.
+// FencingToken returns the token obtained by the most recent call to Lock.
 func (l *zkLock) FencingToken() int64 { return l.token }
 
 // draw gets a fencing token by setting a znode. If the session has changed by then, the lock is lost.

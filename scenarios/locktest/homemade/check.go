@@ -33,7 +33,8 @@ func keeps(t *testing.T, c locktest.Config) {
 	judgeable(t, r)
 }
 
-// strike makes a Config draw random faults from the family. If the family has no faults, neither do the runs.
+// strike makes a Config draw random faults from the family. If the family has no faults, the runs do not have any
+// either.
 func (f *Family) strike(c *locktest.Config) {
 	if c.Faults, c.Without = f.Faults, f.Without; f.Faults == nil {
 		c.Plan = []string{}

@@ -21,8 +21,8 @@ const pollEvery = 100 * time.Millisecond
 // Recipe describes how a lock works.
 type Recipe struct {
 	Name string
-	// Servers is how many servers the lock is acquired on; 0 means one. The lock is held once Quorum servers have
-	// granted it; 0 means a majority.
+	// Servers is the number of servers that a client asks for the lock; 0 means one. Quorum is the number of servers
+	// that must grant it; 0 means a majority.
 	Servers, Quorum int
 	Version         string   // version of the servers, as for Servers.OfVersion
 	Owner           Owner    // how often a client changes its owner value
@@ -32,14 +32,14 @@ type Recipe struct {
 	Take, Give, Undo, Renew Step
 	// Renewal determines who calls Renew.
 	Renewal Renewal
-	// Inner determines whether the work acquires the lock a second time, and how the second release affects the
-	// watchdog.
+	// Inner determines whether the client's work acquires the lock a second time, and how the second release affects
+	// the watchdog.
 	Inner Inner
 	// Unchecked makes Unlock return nil even if Give returns false.
 	Unchecked bool
 	// CountsFromReply makes the validity period begin when the lock is granted rather than when it is requested.
 	CountsFromReply bool
-	// Says is set if the lock's validity is not exactly one TTL from the time of the request. Such a lock always
+	// Says is set if the lock's validity period does not end exactly one TTL after the request. Such a lock always
 	// reports how long it is valid, whatever its Dress.
 	Says bool
 	// Fences is set if Take also obtains a fencing token.
@@ -80,7 +80,8 @@ const (
 	TwiceAndStopped              // like Twice, but the watchdog ends with the first release
 )
 
-// Dress is one way to write a recipe, such as a certain order of a script's arguments. It must not affect the results.
+// Dress is one way to write a recipe, for example with a script's arguments in a certain order. It must not affect the
+// results.
 type Dress struct {
 	Name string
 	// Reversed is set if a script's keys and its arguments are in reverse order.
@@ -89,13 +90,14 @@ type Dress struct {
 	Hashed bool
 	// Set returns the words of a SET command with an expiry and a condition.
 	Set func(key, value, condition string) []string
-	// Value returns an owner value for a client's name and a number.
+	// Value returns the value that identifies an owner, given the client's name and a number that tells the client's
+	// owners apart.
 	Value func(name string, n int) string
 	// Silent is set if the lock does not report how long it is valid.
 	Silent bool
 }
 
-// Dresses lists the variants of each recipe that the tests use.
+// Dresses lists the ways in which the tests write each recipe.
 var Dresses = []Dress{
 	{Name: "plain",
 		Set: func(key, value, condition string) []string {
@@ -521,7 +523,7 @@ func (c *Call) eval(script string, pairs ...string) (any, error) {
 	return c.Do(slices.Concat([]string{"EVAL", text}, rest)...)
 }
 
-// granted reports whether a reply is "OK" or a number other than zero.
+// granted reports whether a reply is "OK" or a nonzero number.
 func granted(reply any, err error) (bool, error) {
 	switch r := reply.(type) {
 	case string:

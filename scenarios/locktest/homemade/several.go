@@ -27,8 +27,8 @@ return 1`); err != nil {
 
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
-// waitsForSignal sets the key if it does not exist. Otherwise, it waits for the signal that a releasing client pushes
-// onto a list, and then continues with the given step.
+// waitsForSignal returns a step that sets the key if it does not exist. Otherwise, the step waits for the signal that a
+// releasing client pushes onto a list, and then continues with the given step.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -113,7 +113,7 @@ return 1`)
 }
 
 // takeHanded acquires the lock if its key does not exist, or if the lock was handed over to this client. Otherwise it
-// joins a queue. A lease that was handed over began when it was handed over.
+// joins a queue. If the lock was handed over, the lease began at that moment.
 func takeHanded(c *Call) (bool, error) {
 	reply, err := c.eval(`
 local holder = redis.call('get', @lock)
@@ -131,7 +131,7 @@ return 0`)
 	return left > 0, err
 }
 
-// handsOver returns a release that does nothing if the Lua expression condition is true. Otherwise, it hands the lock
+// handsOver returns a release that does nothing if condition, a Lua expression, is true. Otherwise, it hands the lock
 // over to the next client in the queue, or deletes the key if the queue is empty.
 func handsOver(condition string) Step {
 	return script(`

@@ -32,9 +32,10 @@ type Promise struct {
 	Laws []checker.Law
 }
 
-// Leased lists a lock's promises if its lease is measured on a server's clock and its owner values cannot be mistaken
-// for another client's. Without faults, clients are not paused, so no critical section lasts longer than its lease. If
-// servers' clocks jump or drift, leases may end at any time, but a client never changes another client's key.
+// Leased lists the promises of a lock with a lease that is measured on a server's clock, and with owner values that
+// cannot be mistaken for another client's. Without faults, clients are not paused, so no critical section lasts longer
+// than its lease. If servers' clocks jump or drift, leases may end at any time, but a client never changes another
+// client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
@@ -85,7 +86,8 @@ type Showing struct {
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds says in how many runs the mistake must show up at least once. 0 means that every run must show it.
+	// Seeds is the minimum number of runs, at least one of which must show the mistake. 0 means that every run must
+	// show it.
 	Seeds int
 	Way
 	// By matches the client that sent the request or held the lock. Of matches the client that owned the key. Both are

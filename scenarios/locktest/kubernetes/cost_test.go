@@ -28,7 +28,8 @@ import (
 )
 
 // TestCost gets and updates a Lease object with client-go, once with three simulated API servers, and once with a
-// connection that immediately answers each request with the latest object. It logs the processor time in both cases.
+// connection that immediately answers each request with the object that was sent most recently. It logs the processor
+// time in both cases.
 func TestCost(t *testing.T) {
 	const requests = 1000
 	work := func(dial matrixtest.Dial, addresses []string) time.Duration {
@@ -71,7 +72,7 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// answerAtOnce answers each request with the latest object that the client has sent.
+// answerAtOnce answers each request with the most recent object that the client has sent.
 func answerAtOnce(c net.Conn) {
 	defer c.Close()
 	in, latest := bufio.NewReader(c), []byte(nil)

@@ -60,7 +60,7 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known explains a known defect, in which a library violates a law for the given cause. It returns "" if the violation
+// known explains a known defect, in which a library violates a law with the given cause. It returns "" if the violation
 // is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {

@@ -35,7 +35,8 @@ func results(t *testing.T) (all []result) {
 	return all
 }
 
-// TestFindings replays each finding in the README. The run must violate the same law with the same cause.
+// TestFindings replays each finding in the README. The replayed run must violate the law that the finding names, with
+// the same cause.
 func TestFindings(t *testing.T) {
 	for i, r := range results(t) {
 		for _, f := range r.Findings {
@@ -165,7 +166,7 @@ func pageOf(t *testing.T, l *Library, r *result) string {
 	return b.String() + notRun[l.Name]
 }
 
-// view is one law in the tables, for clients with a certain protection.
+// view is a kind of row in the tables. It shows results for one law and for clients with a certain protection.
 type view struct {
 	title      string
 	letter     string // letter in the summary; empty: not in the summary

@@ -19,9 +19,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
-// mistakes. First, the watchdog extends the key even if another client is holding the lock, so a holder never learns
-// that it has lost the lock. Second, Unlock deletes the key even if another client is holding the lock.
+// watchdog is a lock of the kind that teams write by hand: SET NX PX, a watchdog that renews the key, and DEL. It has
+// two mistakes. First, the watchdog extends the key even if another client is holding the lock, so a holder never
+// learns that it has lost the lock. Second, Unlock deletes the key even if another client is holding the lock.
 type watchdog struct {
 	client *redis.Client
 	key    string

@@ -36,7 +36,7 @@ type Family struct {
 	Faults locktest.Faults // nil means all faults
 }
 
-// Families lists the families of faults that can affect every lock service, and all faults together.
+// Families lists the families of faults that can affect every lock service. The last one contains all faults.
 var Families = []Family{{"pauses", locktest.Pauses}, {"network", locktest.Network}, {"restarts", locktest.Restarts},
 	{"clocks", locktest.Clocks}, {"all", nil}}
 

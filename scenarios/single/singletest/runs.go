@@ -1,4 +1,4 @@
-// Package singletest provides run reports for testing the packages that show runs.
+// Package singletest provides run reports for testing the packages that display runs.
 package singletest
 
 import (
@@ -45,7 +45,8 @@ func Line(law checker.Law, expected single.Expectation, outcome checker.Outcome,
 	return line
 }
 
-// Kleppmann returns a run in which the holder is paused beyond the end of its lease, as the scenario expects.
+// Kleppmann returns the run in which the holder is paused beyond the end of its lease. The scenario expects the
+// violation that follows.
 func Kleppmann() *single.Run {
 	r := unexpected(reporttest.Kleppmann())
 	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143

@@ -55,8 +55,8 @@ func (c *callers) Recorded(e *history.Event) {
 
 // caller is a client. It decides which attempt each call belongs to. A call about a lease belongs to the attempt to
 // which the lease was granted. A call that deletes one of the client's keys belongs to the attempt that put the key.
-// This may not be the latest one, because a session may use a key from an earlier attempt. All other calls belong to
-// the latest attempt.
+// This may not be the most recent one, because a session may use a key from an earlier attempt. All other calls belong
+// to the most recent attempt.
 type caller struct {
 	attempt history.Attempt
 	since   sim.Time

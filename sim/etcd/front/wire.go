@@ -355,7 +355,7 @@ func (w *wire) reset(s *stream, code uint32) {
 // overhead.
 const mostMessage = 2 << 20
 
-// reopen is how many bytes are received before the connection's window is opened for the same number of bytes again.
+// reopen is how many bytes are received before the connection's window is extended by the same number of bytes.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {

@@ -1,5 +1,5 @@
-// Package front lets clients that run outside the simulation use simulated Redis servers and Sentinels. It splits the
-// bytes that a client writes into requests, and determines to which attempt each request belongs.
+// Package front lets clients that run outside the simulation use simulated Redis servers and Sentinels. It parses the
+// requests in the bytes that a client writes, and determines which attempt each request belongs to.
 package front
 
 import (
@@ -100,7 +100,7 @@ func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 	return k.turn.round.acquired(k.turn.begun)
 }
 
-// behalf returns the attempt to which a request belongs. While the client is requesting the lock, this is always the
+// behalf returns the attempt that a request belongs to. While the client is requesting the lock, this is always the
 // current attempt, because a client may use the same value for all its attempts. If the client has several tasks, a
 // request that is sent while a task is in a call belongs to that task's attempt, even if it contains another attempt's
 // value.
@@ -158,7 +158,7 @@ func (k *caller) requesting(a history.Attempt) *task {
 	return nil
 }
 
-// recorded handles the record of a change that one of this client's requests has made to a lock's key.
+// recorded handles the record of a change that one of this client's requests made to a lock's key.
 func (k *caller) recorded(e *history.Event) {
 	if e.F == history.KeySet {
 		for _, text := range []string{e.Value, e.Member} {

@@ -161,7 +161,8 @@ func (e *Engine) answerTable(t *lua.LTable, depth int) {
 	}
 }
 
-// truncate converts a number to an integer like C on x86-64: a number that does not fit becomes the smallest integer.
+// truncate converts a number to an integer as C does on x86-64: a number that does not fit becomes the smallest
+// integer.
 func truncate(f float64) int64 {
 	if f != f || f >= math.MaxInt64 || f <= math.MinInt64 {
 		return math.MinInt64

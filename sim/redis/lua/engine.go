@@ -28,7 +28,7 @@ const maxInstructions = 5_000_000
 const maxReply = 64 << 20
 
 // Call executes a command for a script. The engine reads the RESP reply before the next call. If the command is
-// refused, there is no reply, and trouble is the error, including its code but not the leading '-'.
+// refused, there is no reply; instead, trouble contains the error, including its code but not the leading '-'.
 type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
 // Engine is a Lua state that runs one script after another. Scripts cannot leave anything behind in it: every table

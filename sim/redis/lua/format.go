@@ -7,8 +7,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format implements string.format like C's printf. gopher-lua would pass the arguments to Go's fmt, which prints
-// addresses.
+// format implements string.format, with the same results as C's printf. gopher-lua would pass the arguments to Go's
+// fmt, which prints addresses.
 func (e *Engine) format(L *lua.LState) int {
 	pattern := L.CheckString(1)
 	var b strings.Builder

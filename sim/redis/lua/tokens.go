@@ -3,7 +3,7 @@ package lua
 import "strings"
 
 // Tokens returns a script's tokens, separated by spaces, so that equivalent variants of a script have the same result.
-// It knows only those of Lua's lexical rules that lock scripts need. For any other text, it returns "".
+// It knows only the lexical rules of Lua that lock scripts need. For any other text, it returns "".
 func Tokens(text string) string {
 	var b strings.Builder
 	calling := 0 // how many tokens of `redis . call (` have just been read

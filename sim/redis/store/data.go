@@ -57,7 +57,7 @@ type Data struct {
 	Wall int64 // time of the wall clock in ns
 	Now  int64 // time of the wall clock in ms
 
-	Attempt     history.Attempt // attempt to which the current request belongs
+	Attempt     history.Attempt // attempt that the current request belongs to
 	Sent        history.Time    // when the current request left its client; 0 if unknown
 	check       history.Check   // what the current command checks
 	looks       []look          // what the current script or transaction has looked at
@@ -96,7 +96,7 @@ type Server interface {
 	Watches(name string) bool
 	// ListMade is called when a list has been created.
 	ListMade(name string)
-	// Publish sends a message about a key to this node's subscribers to a channel.
+	// Publish sends a message about a key to those of this node's clients that subscribe to the channel.
 	Publish(channel, message string)
 	// Do executes a command that is part of an effect. args are the command's name and arguments.
 	Do(args []string)
@@ -165,7 +165,8 @@ func (d *Data) Pass(args []string) {
 // Begin begins an event loop turn. wall is the wall clock time in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
-// Quietly calls f and suppresses its records and effects, because they were written before.
+// Quietly calls f without writing records or causing effects, for example to replay commands that have already taken
+// effect.
 func (d *Data) Quietly(f func()) {
 	was := d.Loading
 	d.Loading = true
@@ -182,7 +183,7 @@ func (d *Data) Peek(name string) *Entry { return d.keys[name] }
 // Exists reports whether a key exists, even if it is hidden.
 func (d *Data) Exists(name string) bool { return d.keys[name] != nil || d.IsHidden(name) }
 
-// LogCommand logs a command as executed, for the append-only file and for the replicas.
+// LogCommand logs a command in the form in which it was executed, for the append-only file and for the replicas.
 func (d *Data) LogCommand(args []string) { d.node.LogCommand(args) }
 
 // Reset returns d to its initial state, for the next run.

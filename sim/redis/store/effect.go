@@ -65,7 +65,7 @@ func (d *Data) Apply(e *Effect) {
 	}
 }
 
-// Remake appends the effects that recreate the key to list.
+// Remake appends to list the effects that recreate the key.
 func (k *Key) Remake(list []Effect) []Effect {
 	if k.Type == "string" {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
@@ -94,7 +94,7 @@ func (k *Key) Remake(list []Effect) []Effect {
 	return list
 }
 
-// pushAll appends the effects that recreate a list key to list: one effect per element, with the element's owner.
+// pushAll appends to list the effects that recreate a list key: one effect per element, with the element's owner.
 func (k *Key) pushAll(list []Effect) []Effect {
 	owners := map[string]history.Attempt{}
 	for _, m := range k.Members {

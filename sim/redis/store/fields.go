@@ -215,8 +215,8 @@ func (d *Data) logDeletion(name, field string, attempt history.Attempt) {
 	d.Attempt = asking
 }
 
-// EndFields is called at the end of a command that has deleted fields. If the hash is now empty, EndFields deletes it
-// and returns true.
+// EndFields is called at the end of a command that has deleted fields. If this has left the hash empty, EndFields
+// deletes the hash and returns true.
 func (d *Data) EndFields(name string, k *Entry) (empty bool) {
 	d.node.Changed(name, false)
 	if len(k.members)+len(k.past) > 0 {
@@ -283,8 +283,8 @@ func (d *Data) unveilFields() {
 	}
 }
 
-// hideAgain hides fields in a key that has become visible again. These are the fields that were hidden when the key
-// became hidden.
+// hideAgain hides fields in a key that has become visible again: the fields that were already hidden when the key was
+// hidden.
 func (d *Data) hideAgain(name string, list []HiddenField) {
 	k := d.keys[name]
 	for _, f := range list {
@@ -323,5 +323,6 @@ func (k *Key) timeField(m Member) []string {
 	return []string{"hpexpireat", k.Name, strconv.FormatInt(m.When, 10), "FIELDS", "1", m.Name}
 }
 
-// Obeys reports whether the node is replaying changes, or is a replica. A replica's master decides which fields expire.
+// Obeys reports whether the node does not itself decide which fields expire: it is replaying changes, or it is a
+// replica, whose master decides.
 func (d *Data) Obeys() bool { return d.isSilent() }

@@ -87,8 +87,8 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change describes the effects of a command on a key that cannot be found by comparing the data before and after the
-// command.
+// Change describes those effects of a command on a key that a comparison of the data before and after the command does
+// not show.
 type Change struct {
 	Replaced bool     // a new key has replaced the key
 	Set      []string // members that were set, including those that existed before

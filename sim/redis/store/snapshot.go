@@ -46,8 +46,8 @@ func (d *Data) Snapshot() *Snapshot {
 	return s
 }
 
-// NewestFirst returns the names of the keys for which in returns true, including hidden keys, starting with the key
-// that was created last.
+// NewestFirst returns the names of the keys that the function in selects, including hidden keys. The most recently
+// created key comes first.
 func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
 	type birth struct {
 		name string

@@ -68,8 +68,8 @@ func TestFramesAreCutWherever(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFrame checks that the wire turns bytes that are not a frame into a request that makes the member do what
-// a real server would do with these bytes.
+// TestWhatIsNoFrame checks what happens to bytes that are not a frame. The wire must turn them into a request, and the
+// member must then do what a real server would do with these bytes.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},
@@ -110,7 +110,7 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 		"createSession reconfig deleteContainer multiRead sasl getEphemerals getAllChildrenNumber whoAmI")
 }
 
-// TestWhoseRequestsAre checks to which attempt a delete request belongs. If a client deletes its own znode, the request
+// TestWhoseRequestsAre checks which attempt a delete request belongs to. If a client deletes its own znode, the request
 // belongs to the attempt that created the znode. If it deletes another client's znode, the request belongs to its own
 // current attempt.
 func TestWhoseRequestsAre(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 // Record is an encoded record. Its methods append fields.
 type Record []byte
 
-// Int appends 32 bits.
+// Int appends a 32-bit integer.
 func (r Record) Int(n int32) Record { return binary.BigEndian.AppendUint32(r, uint32(n)) }
 
-// Long appends 64 bits.
+// Long appends a 64-bit integer.
 func (r Record) Long(n int64) Record { return binary.BigEndian.AppendUint64(r, uint64(n)) }
 
 // Text appends a non-null string or buffer.
@@ -64,7 +64,7 @@ func (f *Fields) next(n int) []byte {
 	return b
 }
 
-// Int reads 32 bits.
+// Int reads a 32-bit integer.
 func (f *Fields) Int() int32 {
 	if b := f.next(4); b != nil {
 		return int32(binary.BigEndian.Uint32(b))
@@ -72,7 +72,7 @@ func (f *Fields) Int() int32 {
 	return 0
 }
 
-// Long reads 64 bits.
+// Long reads a 64-bit integer.
 func (f *Fields) Long() int64 {
 	if b := f.next(8); b != nil {
 		return int64(binary.BigEndian.Uint64(b))
@@ -122,11 +122,11 @@ const maxBuffer = 1<<20 - 1
 // longest is the maximum length in bytes of a record that a client accepts from a server.
 const longest = 16 << 20
 
-// ErrNoFrame reports that a server's bytes are not a frame.
+// ErrNoFrame reports that the bytes received from a server are not a frame.
 var ErrNoFrame = errors.New("jute: the bytes are not a frame of ZooKeeper's protocol")
 
-// ReadFrame reads the next record from a server. If the frame is too long, it returns ErrNoFrame. It also returns the
-// reader's errors.
+// ReadFrame reads the next record from a server. It returns ErrNoFrame if the frame is too long, and the reader's error
+// if reading fails.
 func ReadFrame(in io.Reader) (Fields, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
