@@ -36,9 +36,9 @@ type blame struct {
 
 // blameFor finds out why a client was late, that is, active for too long. The client may have been paused, one of its
 // requests may have been delayed, or it may have waited for another lock. If none of these explains the lateness, the
-// client's session may have ended, which renewals cannot prevent. Otherwise, its work took longer than the rest of the
-// lease, whether or not it tried to renew the lease. (If the grant was delayed, less than the TTL was left when the
-// grant arrived.)
+// client's session may have ended, which renewals cannot prevent. Otherwise, its work took longer than what was left of
+// the lease, whether or not the client tried to renew it. (If the grant was delayed, less than the TTL was left when it
+// arrived.)
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -78,9 +78,9 @@ func (t *judge) blameFor(l lateness) blame {
 }
 
 // stayedFor finds out why a client was still inside after its lease had ended. If the lease had already ended when the
-// lock was granted, the client should not have entered, so it does not matter what kept it inside. A client that was
-// not told when its lease would end could not check that. If it learned only later that the lock was lost, its library
-// miscounted the lease.
+// lock was granted, the client should not have entered at all, so it does not matter what kept it inside. But if the
+// client was not told when its lease would end, it could not have known. If it learned only later that the lock was
+// lost, its library miscounted the lease.
 func (t *judge) stayedFor(l lateness) blame {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended > g.Lease.Granted {
@@ -93,8 +93,8 @@ func (t *judge) stayedFor(l lateness) blame {
 	return blame{cause: cause, faults: t.madeEmpty(l.grant)}
 }
 
-// madeEmpty finds the pause or link fault that delayed a grant so much that the lease had ended by then. The fault must
-// have been active when the key expired or, if the key did not expire, when the lock was granted.
+// madeEmpty finds the pause or link fault because of which a grant arrived only after its lease had ended. The fault
+// must have been active when the key expired or, if the key did not expire, when the lock was granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -126,8 +126,8 @@ func (l lateness) upTo(calls []pending) lateness {
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
 // leaseBegan returns the time at which a late client's lease began. This is when the attempt that got the lock sent its
-// first request. If the lease was extended later, or its times are not recorded, leaseBegan returns the time at which
-// the lock was granted.
+// first request. If the lease was extended later, or if its times are not recorded, leaseBegan returns the time at
+// which the lock was granted instead.
 func (t *judge) leaseBegan(l lateness) history.Time {
 	g := &t.Grants[l.grant]
 	if g.Lease != nil && l.ended == g.Lease.Until {
@@ -137,8 +137,8 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 }
 
 // pauses lists the pauses that delayed a late client between the beginning of its lease and the position l.left. before
-// contains the pauses that began before the other client entered. after contains the others: without the earlier
-// pauses, the client would have left its section before these began.
+// contains those that began before the other client entered, and after contains the rest. Without the pauses in before,
+// the client would have left its section before those in after began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {
@@ -159,7 +159,7 @@ func (t *judge) pauses(l lateness) (before, after []delay) {
 	return before, after
 }
 
-// stretch is a period in which a process was paused, by one pause or by several back-to-back pauses.
+// stretch is a period in which a process was paused. It consists of one pause or of several back-to-back pauses.
 type stretch struct {
 	from, over int
 	faults     []*trace.Fault
@@ -179,8 +179,9 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder presumably had work to do when a series of pauses ended: it acted soon afterward
-// (within a tenth of the length of the series), or its section lasted longer than the declared hold time.
+// wokeLate reports whether a holder presumably had work to do when a series of pauses ended. This is assumed if it
+// acted soon afterward (within a tenth of the length of the series), or if its section lasted longer than the declared
+// hold time.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -195,9 +196,8 @@ func (t *judge) wokeLate(n int32, from, over int) bool {
 	return false
 }
 
-// missedBeat finds the pause that kept a holder from renewing its lease, that is, a pause that was active when the
-// lease ended. It finds one only if the holder had renewed before, or if the lock service's clients renew in the
-// background.
+// missedBeat finds the pause that was active when the lease ended and so kept the holder from renewing it. missedBeat
+// returns nil unless the holder had renewed before or the lock service's clients renew in the background.
 func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
@@ -214,7 +214,8 @@ type pending struct {
 	call, ret int // positions of its call and return; ret is Open if it never returned
 	ok        bool
 	value     string // the value, if the request is a write
-	// not recorded, but assumed: a client that renews in the background always has a renewal in progress
+	// true if the request was not recorded but is assumed: a client that renews in the background always has a renewal
+	// in progress
 	implied bool
 }
 
@@ -222,8 +223,8 @@ type pending struct {
 func (c *pending) isData() bool { return c.f == history.Read || c.f == history.Write }
 
 // calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
-// background. Of these renewals, the list contains at most the one that was still in progress when the lease ended. It
-// omits even this one if the request that took effect late is the holder's release.
+// background. Of these renewals, the list contains at most one: the renewal that was still in progress when the lease
+// ended. If the request that took effect late is the holder's release, the list omits even this renewal.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -266,7 +267,7 @@ func (t *judge) calls(l lateness) []pending {
 	return list
 }
 
-// made reports whether an event is the effect of the call.
+// made reports whether the call caused an event.
 func (c *pending) made(e *history.Event) bool {
 	switch e.F {
 	case history.Apply:
@@ -285,10 +286,11 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
-// heldUp finds what kept a holder inside too long: the request that took effect late, a missing extension, or the reads
-// and writes whose answers the holder waited for. An extension that failed before the lease ended counts too, because
-// its success would have made the lease last longer. heldUp also returns the faults that delayed these requests or
-// their answers. A request sent after the lease had ended counts only if the same fault also delayed an earlier one.
+// heldUp finds out what kept a holder inside too long: the request that took effect late, a missing extension, or the
+// reads and writes whose answers the holder was waiting for. An extension that failed before the lease ended counts
+// too, because it would have made the lease last longer if it had succeeded. heldUp also returns the faults that
+// delayed these requests or their answers. A request sent after the lease had ended counts only if the same fault had
+// also delayed an earlier one.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays, later []delay
 	extended := false // the last extension arrived, so it cannot be the reason why the lease ended
@@ -338,8 +340,8 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 }
 
 // hanging lists the faults that delayed an extension until the lease ended. If the client was still waiting for the
-// answer in the last third of the TTL, these are all faults that delayed the extension. Otherwise, they are only those
-// that were active in that third.
+// answer in the last third of the TTL, these are all faults that delayed the extension. Otherwise, they are only the
+// faults that were active in that last third.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -348,10 +350,10 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting returns the given faults that kept an extension from reaching the servers because together they left no
-// quorum of reachable servers. It begins with the faults that affect the most servers. If the remaining faults alone
-// would also have cut off enough servers, it adds as many of them as that takes, and so on. If all faults together do
-// not cut off enough servers, it returns the whole list.
+// parting returns those of the given faults that together kept an extension from reaching a quorum of servers. It adds
+// faults one by one, those that affect the most servers first, until no quorum is left. If the remaining faults alone
+// would also have had this effect, it then adds as many of them as that takes, and so on. If all faults together leave
+// a quorum, it returns the whole list.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -387,8 +389,8 @@ func spared(servers []history.Process, faults ...*trace.Fault) []history.Process
 	})
 }
 
-// delayOf returns how long a fault delayed the answer to a request. If the fault has no duration (a lost message, for
-// example), the request's whole duration counts.
+// delayOf returns how long a fault delayed the answer to a request. If the fault has no duration (as with a lost
+// message), the whole time that the request took counts.
 func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	call, ret := t.Time(c.call), t.Time(c.ret)
 	if f.Over() == f.Start || t.Time(f.Over()) == t.Time(f.Start) {
@@ -422,7 +424,7 @@ func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	return list
 }
 
-// onTheWay reports whether f strikes the link between a client and one of its peers, or a peer itself.
+// onTheWay reports whether f strikes one of a client's peers, or the link between the client and one of them.
 func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(history.Process) bool) bool {
 	if !f.Does.IsLink() {
 		return slices.ContainsFunc(f.On, peer)
@@ -430,9 +432,9 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
 }
 
-// otherWait finds the wait for another lock that made the client late: without it, the client would have been on time.
-// There are two cases: the client was still waiting when the other client entered; or it was waiting when its lease
-// ended, and renewed the lease only afterward. otherWait returns -1 if it finds no such wait.
+// otherWait finds the wait for another lock that made the client late, so that the client would have been on time
+// without it. Either the client was still waiting when the other client entered, or it was waiting when its lease
+// ended, and renewed the lease only afterward. otherWait returns -1 if there is no such wait.
 func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {
@@ -449,8 +451,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// renewsLater reports whether a holder renewed its lease only after waiting for another lock, but would have renewed it
-// in time without the wait.
+// renewsLater reports whether a holder renewed its lease only after waiting for another lock, and would have renewed it
+// in time if it had not had to wait.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false
@@ -487,7 +489,7 @@ func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 	return enoughOf(t.excess(l), delays)
 }
 
-// slowing lists the faults on servers, or on the links to them, that struck before the given position and may have
+// slowing lists the faults that struck the servers, or the links to them, before the given position and may have
 // delayed an acquire.
 func (t *judge) slowing(client history.Process, c *pending, before int) (list []*trace.Fault) {
 	for f := range t.suspects() {
@@ -499,8 +501,8 @@ func (t *judge) slowing(client history.Process, c *pending, before int) (list []
 	return list
 }
 
-// slowedAsk lists the faults on servers, or on the links to them, that made an acquire take longer. The added time must
-// be at least as long as the client was late.
+// slowedAsk lists the faults on servers, or on the links to them, that delayed an acquire for at least as long as the
+// client was late.
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}

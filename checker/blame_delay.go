@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is time that a fault may have cost a client. It is either a period or an amount, such as how far a clock jumped
-// or how much slower a link became. Overlapping periods count once. Amounts add up.
+// delay is time that a fault may have cost a client. It is either a period or an amount. An amount says, for example,
+// how far a clock jumped or how much slower a link became. Overlapping periods count once. Amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -32,8 +32,9 @@ func spent(delays []delay) history.Time {
 // contributed, it names the costliest ones.
 const mostBlamed = 8
 
-// enoughOf picks the delay without which a client would have been on time, given how late it was. If no single delay is
-// enough, it picks a small set of delays. It returns nil if the client would have been late even without all of them.
+// enoughOf picks the delay without which a client would have been on time. late is how late the client was. If no
+// single delay is enough, enoughOf picks a small set of delays. It returns nil if the client would have been late even
+// without all of them.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)
@@ -54,8 +55,8 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	return faults
 }
 
-// saved returns, for each delay, how much time the client would save without it: the delay's amount, plus the part of
-// its period that no other delay covers.
+// saved returns, for each delay, how much time the client would save without it. This is the delay's amount, plus the
+// part of its period that no other delay covers.
 func saved(delays []delay) []history.Time {
 	type bound struct {
 		at    history.Time
@@ -69,7 +70,8 @@ func saved(delays []delay) []history.Time {
 		}
 	}
 	slices.SortFunc(bounds, func(a, b bound) int { return cmp.Compare(a.at, b.at) })
-	// number of active delays, and the sum of their indexes; if only one is active, the sum is its index
+	// on is the number of active delays, and sum is the sum of their indexes. If only one delay is active, sum is its
+	// index.
 	on, sum := 0, 0
 	for n, b := range bounds {
 		if on == 1 {

@@ -10,9 +10,9 @@ import (
 
 // keyless reports whether a client was told that it had the lock although it did not have a key. It returns true only
 // if the servers record the lock's keys and, at that moment, no server had a key for this client, no server had set a
-// key for the attempt, and no other client had passed its key to this client. A left-over key from an earlier hold does
-// not count as a key. If the grant counted servers, keyless returns false, except in a replicated service, whose
-// members answer as one.
+// key for the attempt, and no other client had passed its key to this client. A key that is left over from an earlier
+// hold does not count. If the grant counted servers, keyless returns false, unless the service is replicated, because
+// its members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.counted(s)) > 0 && !t.History.Header.OneService() {
@@ -23,7 +23,7 @@ func (t *judge) keyless(s *trace.Span) bool {
 }
 
 // keysOf lists the keys that a client has when it is told that it has the lock. For each key, it returns the position
-// at which the key was set. In a service with one replicated log, only keys that already exist when the acquire is
+// at which the key was set. In a service with one replicated log, only keys that already existed when the acquire was
 // called count. own reports whether the attempt itself set one of the keys. recorded reports whether the servers record
 // the lock's keys at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
@@ -44,12 +44,12 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	return there, own, recorded
 }
 
-// leftOver reports whether a key was left over from an earlier hold. It returns the position at which the key
-// disappeared, or -1 if the key was not left over. The client of window s had set this key at the given position. Two
-// conditions must hold: the client called the earlier hold's release before it requested the lock again, and the key
-// did not disappear, because it expired or the release deleted it, until after the window had begun. In a service with
-// one replicated log, keys are never left over, because there a session continues to use the key from its earlier
-// attempt.
+// leftOver reports whether a key was left over from an earlier hold. If so, it returns the position at which the key
+// disappeared; if not, it returns -1. The client of window s had set this key at the given position. Two conditions
+// must hold. First, the client called the earlier hold's release before it requested the lock again. Second, the key
+// was still there when the window began, and disappeared only later, because it expired or the release deleted it. In a
+// service with one replicated log, keys are never left over, because a session continues to use the key from its
+// earlier attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
@@ -74,8 +74,9 @@ func (t *judge) keylessStory(s *trace.Span, who string) string {
 		t.Time(t.Grants[s.Grant].OK), t.leftOverStory(s))
 }
 
-// leftOverStory returns a clause about a left-over key that the client still had when it was granted the lock, although
-// it had already released the hold that the key belonged to. It returns "" if there was no such key.
+// leftOverStory returns a clause about a left-over key, if there is one: the client had already released the hold that
+// the key belonged to, but still had the key when it was granted the lock. If there is no such key, leftOverStory
+// returns "".
 func (t *judge) leftOverStory(s *trace.Span) string {
 	there, _, _ := t.keysOf(s)
 	for _, set := range there {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// unreleased lists the releases that had no effect although no fault explains why, in the order in which they were
-// called.
+// unreleased lists the releases that had no effect and for which no fault explains why. They are in the order in which
+// they were called.
 func (t *judge) unreleased() (all []trace.Handback) {
 	for _, r := range t.Handbacks() {
 		if len(r.Left) > 0 && !t.obstructed(&r) {
@@ -18,9 +18,8 @@ func (t *judge) unreleased() (all []trace.Handback) {
 	return all
 }
 
-// obstructed reports whether a fault could have prevented a release, at any time after the acquire was called. Clock
-// faults never prevent a release. Faults on links between servers count only if a server needs others to process the
-// release.
+// obstructed reports whether a fault that was active after the acquire had been called could have prevented a release.
+// Clock faults never do so. Faults on links between servers count only if a server needs others to process the release.
 func (t *judge) obstructed(r *trace.Handback) bool {
 	g := &t.Grants[r.Grant]
 	header := &t.History.Header
@@ -97,7 +96,7 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 }
 
 // deletedLater reports whether one of the grant's keys was deleted by its own attempt after the given position. If so,
-// the release did request the deletion, but the deletion was slow.
+// the release did request the deletion, but the deletion took effect late.
 func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	return slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]

@@ -48,8 +48,8 @@ const (
 		"and make the lease far longer than the timeout: these requests are slow even without faults."
 )
 
-// tokens lists the advice on how to give each grant a higher fencing token than the grants before it. It applies only
-// if the given condition is true.
+// tokens lists the advice on how to give each grant a higher fencing token than all grants before it. The advice
+// applies only if the given condition is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
@@ -77,7 +77,7 @@ func tokens(when func(*situation) bool) []advice {
 			"leaseTransitions counts changes of the holder, not terms."))
 }
 
-// guards is the advice at the end of the list for every cause that can damage the data.
+// guards is the advice that comes last for every cause that can damage the data.
 var guards = []advice{
 	{text: "Stop working as soon as the client learns that the lock is lost.", unless: history.StopWhenLost,
 		when: isTold},
@@ -93,7 +93,7 @@ var inTransaction = []advice{{text: "Change the watched key between MULTI and EX
 var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: " +
 	"the tokens that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
-// guarded reports whether the resource keeps the data safe even when several clients believe that they hold the lock.
+// guarded reports whether the resource keeps the data safe even if several clients believe that they hold the lock.
 func guarded(s *situation) bool {
 	return s.Applies(history.ComparedWrites) && !s.stale || s.Applies(history.Fencing) && !s.confused
 }
@@ -169,7 +169,7 @@ var remedies = map[CauseKind][]advice{
 			{text: moreAllowance, given: history.DriftAllowance,
 				only: anyRedis, when: all(counted, against(history.PacesClock), not(isShortened))},
 		},
-		// the longer a clock drifts, the larger the errors in deadlines and measured durations
+		// The longer a clock drifts, the larger the errors in deadlines and measured durations become.
 		together(
 			advice{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: driftingDeadline},
 			advice{text: anAllowance, unless: history.DriftAllowance, only: anyRedis, when: driftingDeadline},

@@ -90,7 +90,7 @@ func (t *judge) resourceSafety(f *Finding) {
 	}
 }
 
-// acceptsStale reports whether the resource accepted a write by a superseded holder.
+// acceptsStale reports whether the resource ever accepted a write by a superseded holder.
 func (t *judge) acceptsStale() bool {
 	s := &t.Scan
 	s.Reset(len(t.Locks), len(t.Grants))
@@ -112,7 +112,7 @@ func (t *judge) acceptsStale() bool {
 	return false
 }
 
-// staleStory reports a write by a superseded holder. newer is the index of the read or write that superseded it.
+// staleStory tells how a superseded holder wrote. newer is the index of the read or write that superseded it.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]
 	lock := t.LockNumber[e.Lock]
@@ -158,8 +158,8 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 	found.violated(t, cause, story, w)
 }
 
-// calledWrite returns the positions at which the client called a write that the resource accepted, and at which that
-// call returned. called is -1 if the history does not record the call. done is trace.Open if the call did not return.
+// calledWrite returns two positions for a write that the resource accepted: that of the client's call and that of its
+// return. called is -1 if the history does not record the call. done is trace.Open if the call did not return.
 func (t *judge) calledWrite(at int) (called, done int) {
 	applied := &t.History.Events[at]
 	called, done = -1, trace.Open
@@ -183,8 +183,8 @@ func (t *judge) orderText(a, b *trace.Grant) string {
 	return sentence("token %d, the other has %d", b.Token, a.Token)
 }
 
-// lostStory reports a write that overwrote an update that its writer had not read. own is the value that the write
-// builds on.
+// lostStory tells how a write overwrote an update that its writer had not read. own is the value that the write builds
+// on.
 func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	e, d := &t.History.Events[at], &t.Scan.Data[lock]
 	cause := Cause{Kind: LostUpdate}

@@ -7,19 +7,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Trial describes what happened to a violation when the run was repeated without some faults. The checker does not
-// perform trials, since it cannot repeat runs. Callers that can repeat a run add trials to a finding.
+// Trial describes what happened to a violation when the run was repeated without some of its faults. The checker does
+// not perform trials, because it cannot repeat runs. Callers that can repeat a run add trials to a finding.
 type Trial struct {
 	Faults []string // plan lines of the removed faults; empty: all of the plan's faults
 	Needed bool     // the cause breaks the law if any one of these faults is present, but not without them
 	Later  bool     // faults that struck only after the law was broken, or never, were removed as well
-	// Outcome and Cause are the same law's outcome and cause in the run without the removed faults.
+	// Outcome and Cause are the outcome and cause for the same law in the run without the removed faults.
 	Outcome Outcome
 	Cause   Cause
 	Others  []history.Process // the processes involved, if the same cause breaks the law between other processes
 }
 
-// String describes the trial in one sentence.
+// String returns a sentence that describes the trial.
 func (t Trial) String() string {
 	which := "any fault"
 	if len(t.Faults) > 0 {
@@ -31,7 +31,7 @@ func (t Trial) String() string {
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }
 
-// listOnce lists names, each in the given format. It lists a repeated name only once, and adds how often it occurs.
+// listOnce lists names in the given format. It lists a repeated name only once, along with how often it occurs.
 func listOnce[T ~string](names []T, format, times string) string {
 	var all []string
 	for i, n := range names {
@@ -68,7 +68,8 @@ func (t Trial) became(faults int) string {
 	return t.Outcome.String() + alone
 }
 
-// SameViolation reports whether two findings are about the same violation: the same law, cause, lock and processes.
+// SameViolation reports whether two findings are about the same violation, that is, have the same law, cause, lock and
+// processes.
 func SameViolation(a, b Finding) bool {
 	return a.Outcome == Violated && b.Outcome == Violated && a.Law == b.Law && a.Cause == b.Cause && a.Lock == b.Lock &&
 		slices.Equal(a.Holders, b.Holders)

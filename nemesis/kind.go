@@ -32,12 +32,13 @@ type definition struct {
 	parts   []part    // the parts of a line after the first words
 	meaning string    // what the fault does, as described in FORMAT.md
 
-	// target and peer are the roles that Fault.Target and Fault.Peer may have. check checks all other conditions.
+	// target and peer are the roles that Fault.Target and Fault.Peer may have. check checks everything else that must
+	// be true of a fault.
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// Functions that inject the fault. arrange injects a fault that has no trigger of its own because it strikes with
-	// the message that it affects. All other faults begin at their trigger. A fault ends after its duration or, if a
+	// Functions that inject the fault. A fault that strikes with the message that it affects has no trigger of its own,
+	// and is injected by arrange. All other faults begin at their trigger. A fault ends after its duration or, if a
 	// server went down, when the server restarts.
 	arrange, begin, end func(*striker)
 	// endless is set if a fault of this kind never ends unless its line specifies a duration.
@@ -45,18 +46,19 @@ type definition struct {
 	// holds is set if the target does nothing once the fault has begun. If the trigger is an answer to a client, the
 	// fault then begins before the client acts on the answer.
 	holds bool
-	// recordsItself reports whether f is recorded only some time after it begins. It is nil if faults of this kind are
-	// never recorded late.
+	// recordsItself reports whether f is not recorded until some time after it begins. The function is nil if faults of
+	// this kind are never recorded late.
 	recordsItself func(f *Fault) bool
 	// aftermath returns how long the effects of f last after its end. It is nil if there are none.
 	aftermath func(f *Fault) time.Duration
-	// outcome is set if a history records only the outcome of the fault and not its cause. The recorded line then has
-	// no trigger.
+	// outcome is set if histories record only the fault's outcome and not its cause. The recorded line then has no
+	// trigger.
 	outcome bool
 
-	// weight, possible and draw say how the fault is drawn at random. weight is relative to the weights of other kinds;
-	// a mix may override it. If it is 0, the kind is drawn only if a mix asks for it. possible reports whether the run
-	// has a target for the fault. draw fills in a fault whose kind is set; the trigger is drawn separately.
+	// weight, possible and draw determine how the fault is drawn at random. weight is relative to the weights of other
+	// kinds; a mix may override it. If it is 0, the kind is drawn only if a mix asks for it. possible reports whether
+	// the run has a target for the fault. draw fills in the rest of a fault whose kind is set, except the trigger,
+	// which is drawn separately.
 	weight   int
 	possible func(*Targets) bool
 	draw     func(Dice, *Fault)
@@ -84,8 +86,8 @@ func register(d definition) Kind {
 	return k
 }
 
-// lacks says what is missing from a definition or wrong with it, or returns "" if nothing is. row is the index of the
-// definition's row in history.FaultKinds, or negative if there is none.
+// lacks says what is missing from a definition or wrong with it. It returns "" if the definition is complete. row is
+// the index of the definition's row in history.FaultKinds, or negative if there is no such row.
 func (d *definition) lacks(row int) string {
 	p := &d.placement
 	switch {
@@ -113,7 +115,7 @@ func (d *definition) lacks(row int) string {
 	return ""
 }
 
-// begins returns the opening words of f's line.
+// begins returns the words with which f's line begins.
 func (d *definition) begins(f *Fault) history.F {
 	if d.named != "" && f.Trigger.Message.Named() {
 		return d.named
@@ -165,8 +167,7 @@ func (k Kind) Endless() bool {
 	return d != nil && d.endless
 }
 
-// StrikesOne reports whether a fault of this kind affects exactly one process, and whether that process can be of the
-// given kind.
+// StrikesOne reports whether a fault of this kind affects exactly one process, which may be of the given kind.
 func (k Kind) StrikesOne(of ProcessKind) bool {
 	d := k.definition()
 	return d.fields&(FieldPeer|FieldSides) == 0 && slices.ContainsFunc(allRoles, func(r role) bool {
@@ -177,7 +178,7 @@ func (k Kind) StrikesOne(of ProcessKind) bool {
 // Meaning describes what a fault of this kind does, in Markdown.
 func (k Kind) Meaning() string { return k.definition().meaning }
 
-// Weight returns how often faults of this kind are drawn, relative to other kinds. A mix may override it.
+// Weight returns how often faults of this kind are drawn, relative to faults of other kinds. A mix may override it.
 func (k Kind) Weight() int { return k.definition().weight }
 
 // Draw sets f to a random fault of this kind, without a trigger.
@@ -233,26 +234,27 @@ type Placement struct {
 	Order int
 	// At says where in a run the fault may start.
 	At Start
-	// Why explains why the verification tries only random placements in a run with these processes. It returns "" if
-	// the verification tries all placements. If Why is nil, the verification tries all placements in every run.
+	// Why returns an explanation of why, in a run with these processes, the verification tries only random placements.
+	// It returns "" if the verification tries all placements. If Why is nil, the verification tries all placements in
+	// every run.
 	Why func(*Names) string
 	// Beside describes the placements that the verification tries at random because it does not enumerate them. It
 	// returns "" if there are none. If Beside is nil, there are none in any run.
 	Beside func(*Subjects) string
-	// Candidates returns the possible faults in a run, without their starts and ends. It is nil if the target is a
-	// message or a link, because the verification finds messages and links in the run itself.
+	// Candidates returns the possible faults in a run, without their starts and ends. It is nil if the faults' target
+	// is a message or a link, because the verification finds messages and links in the run itself.
 	Candidates func(*Subjects) []Fault
-	// Matters says which of the possible targets this kind can affect, in words such as "reads its wall clock". Only
-	// faults of such processes are candidates. It is empty if the kind can affect all targets.
+	// Matters says what a process must do for this kind of fault to affect it, in words such as "reads its wall clock".
+	// Only faults on such processes are candidates. Matters is empty if the kind can affect every possible target.
 	Matters string
 	// Between selects instants at which a fault's effect may change even though the target does not act. Starting the
 	// fault anywhere between two neighboring instants has the same effect. Between is nil if there are no such
 	// instants.
 	Between func(*Fault) Instants
-	// Stills is set if the fault has no effect when its target never acts again.
+	// Stills is set if the fault has no effect unless its target acts again.
 	Stills bool
-	// AfterAnswers lets a fault on a client also start between an answer and the request that follows at the same
-	// instant.
+	// AfterAnswers means that a fault on a client may also start after an answer and before the next request, even if
+	// the client sends that request at the same instant.
 	AfterAnswers bool
 	// Sized is set if the fault is tried in every size that can make a difference to its target's clock. Such a fault
 	// has no end.
@@ -262,7 +264,7 @@ type Placement struct {
 // Start says where in a run a fault may start.
 type Start uint8
 
-// Values of Start. They say where in a run a verification starts a fault.
+// Where in a run a verification starts a fault.
 const (
 	Nowhere    Start = iota // placements are not enumerated: no small set of starts represents all others
 	AtActs                  // between two acts of the target, and at the points that the target passes
@@ -286,8 +288,8 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants is a set of kinds of instants. At each such instant, something happens to a process, even if the process
-// itself does nothing.
+// Instants is a set of kinds of instants at which something happens to a process even if the process itself does
+// nothing.
 type Instants uint8
 
 // The kinds of instants in an Instants set.
@@ -301,14 +303,14 @@ const (
 // Subjects describes the processes for which a verification places faults.
 type Subjects struct {
 	*Names
-	// Persistent is set if the servers write to a disk. Only then does losing unsynced writes differ from losing
-	// everything.
+	// Persistent is set if the servers write to a disk. Only then does it make a difference whether a server loses its
+	// unsynced writes or everything.
 	Persistent bool
 	// Wall lists the processes that read their wall clock.
 	Wall []sim.ProcessID
 }
 
-// sameReason returns a function for Placement.Why that gives the same explanation for every run.
+// sameReason returns a Placement.Why function that gives the same explanation for every run.
 func sameReason(why string) func(*Names) string { return func(*Names) string { return why } }
 
 // faultsOf returns one fault per process, with only the target and the loss set.

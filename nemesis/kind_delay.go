@@ -25,7 +25,7 @@ var DelayLink = register(definition{
 	},
 	end:           func(s *striker) { s.w.Slow(s.Target, s.Peer, -s.By) },
 	recordsItself: func(f *Fault) bool { return f.For == 0 },
-	// The last delayed message may be sent just as the fault ends. It arrives f.By later than usual.
+	// The last delayed message may be sent just before the fault ends. It then arrives f.By later than usual.
 	aftermath: func(f *Fault) time.Duration { return f.By },
 
 	weight:   4,

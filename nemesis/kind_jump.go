@@ -45,7 +45,7 @@ var Jump = register(definition{
 	},
 })
 
-// checkClock reports an error if the simulation does not control the clocks that the target reads.
+// checkClock reports an error if the target reads clocks that the simulation does not control.
 func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
 		v.failWord(string(f.Target),

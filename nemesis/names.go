@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Names lists a run's processes, so that faults can be checked and drawn for them. Each list is in the order of the
-// processes' numbers. A process is in at most one of the first four lists.
+// Names lists a run's processes, so that faults can be checked and drawn for them. Each list is ordered by the numbers
+// in the processes' names. A process is in at most one of the first four lists.
 type Names struct {
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID // Redis nodes, masters and replicas
@@ -20,15 +20,15 @@ type Names struct {
 	Sentinel sim.ProcessID  // the Sentinel process that watches the groups; empty if there is none
 	Resource sim.ProcessID  // the protected resource; empty if there is none
 	Locks    []history.Lock // the locks, named by their keys
-	// Sessions means that clients have sessions or leases that the servers can end.
+	// Sessions means that clients have sessions or leases, which the servers can end.
 	Sessions bool
 	// Guests means that the clients' code does not run as a simulation task. It reads clocks that faults cannot change.
 	Guests bool
 	// Passed lists the points that clients can reach. It is set if the clients are programs that report points; nil
 	// means that clients can reach all points.
 	Passed []sim.Point
-	// Former maps requests' upper-case names in earlier versions to their current names. A value that ends in "…"
-	// stands for all current names that begin with it. Faults may use both former and current names.
+	// Former maps the upper-case names that requests had in earlier versions to their current names. A value that ends
+	// in "…" stands for all current names with that beginning. Faults may use both former and current names.
 	Former map[string]string
 }
 
@@ -113,7 +113,7 @@ func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Cons
 // unclocked reports whether faults cannot change the clocks that p reads.
 func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
 
-// passes reports whether clients can reach the given point in their protocol.
+// passes reports whether clients can reach a given point in their protocol.
 func (n *Names) passes(p sim.Point) bool { return n.Passed == nil || slices.Contains(n.Passed, p) }
 
 // group returns the nodes that replicate with p, including p itself. It returns nil if p is not in a group.
@@ -126,8 +126,9 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// linked reports whether a and b ever exchange messages. Clients exchange messages with servers and with the resource;
-// nodes in the same group replicate; the Sentinel watches Redis nodes; members of a cluster run consensus.
+// linked reports whether a and b ever exchange messages. Clients exchange messages with servers and with the resource,
+// nodes in the same group with each other, the Sentinel with Redis nodes, and members of a consensus cluster with each
+// other.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {
@@ -143,7 +144,7 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 	return ra == consensusMember && rb == consensusMember
 }
 
-// Targets groups a run's processes by the faults that can affect them.
+// Targets says which of a run's processes can be affected by which faults.
 type Targets struct {
 	Processes []sim.ProcessID   // all processes except the Sentinel
 	Clocked   []sim.ProcessID   // the processes whose clocks a fault can change
@@ -160,13 +161,13 @@ type Targets struct {
 	links  []sim.ProcessID // the processes at the other ends, one range for each element of linked
 }
 
-// linkEnd is a process that has links. The processes at the other ends of these are a range in Targets.links.
+// linkEnd is a process that has links. The processes at the other ends of these links are a range in Targets.links.
 type linkEnd struct {
 	process      sim.ProcessID
 	first, count int
 }
 
-// TargetsOf groups a run's processes by the faults that can affect them.
+// TargetsOf determines which of a run's processes can be affected by which faults.
 func TargetsOf(n *Names) Targets {
 	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis, Locks: n.Locks}
 	t.Crashing = slices.Concat(n.Clients, t.Servers)

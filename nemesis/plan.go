@@ -14,11 +14,11 @@ import (
 // MaxPlan is the maximum size of a plan's text in bytes.
 const MaxPlan = 1 << 20
 
-// Plan contains all faults in one run. Together, the scenario and the plan determine the run completely.
+// Plan contains all faults in one run. Together, the scenario and the plan completely determine the run.
 type Plan struct {
 	Scenario string // the scenario's name or file
 	Seed     uint64 // seed of the run's random streams (delays, back-offs), and of the faults if they were drawn
-	// Faults are the run's faults. If several strike at the same instant, they do so in this order.
+	// Faults are the run's faults. Those that strike at the same instant do so in this order.
 	Faults []Fault
 }
 
@@ -72,8 +72,8 @@ func ParsePlan(name string, text []byte) (Plan, error) {
 }
 
 // Validate checks that each of the plan's faults is possible in a run with the known processes. It also checks that the
-// drifts cannot slow a clock to less than a tenth of the true rate. The error quotes the fault's line. If the error
-// wraps a *ParseError, its column refers to that line.
+// drifts cannot slow a clock to less than a tenth of the true rate. The error quotes the line of the fault that is not
+// possible. If the error wraps a *ParseError, the ParseError's column refers to that line.
 func (p Plan) Validate(known Names) error {
 	if problem := badScenario(p.Scenario); problem != "" {
 		return errors.New(problem)
@@ -91,7 +91,7 @@ func (p Plan) Validate(known Names) error {
 	return nil
 }
 
-// slowest returns by how much, in ppm, the clocks of fault i's target are slowed if all of that target's drifts up to
+// slowest returns how much slower, in ppm, the clocks of fault i's target run if all of that target's drifts up to
 // fault i are active at once. Whether the drifts overlap can depend on the run.
 func (p Plan) slowest(i int) int {
 	slower := 0
@@ -137,8 +137,8 @@ func (r *planReader) read(line string) error {
 	return nil
 }
 
-// checkText rejects bytes that do not occur in text files, so that the error for a binary file says that it is binary,
-// instead of complaining about an invalid fault.
+// checkText rejects bytes that do not occur in text files. As a result, the error for a binary file says that it is
+// binary, instead of complaining about an invalid fault.
 func (r *planReader) checkText(line string) error {
 	for column := 1; line != ""; column++ {
 		c, size := utf8.DecodeRuneInString(line)
@@ -194,7 +194,8 @@ func (r *planReader) wrap(err *ParseError) error {
 	return &PlanError{File: r.file, Line: max(r.line, 1), ParseError: *err}
 }
 
-// cutComment removes a comment, which begins with a "#" at the start of the line or after white space.
+// cutComment removes the comment from a line. A comment begins with a "#" at the start of the line or after white
+// space.
 func cutComment(line string) string {
 	for i := range len(line) {
 		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
@@ -204,7 +205,7 @@ func cutComment(line string) string {
 	return line
 }
 
-// badScenario explains why name cannot be a scenario name in a plan. It returns "" if it can.
+// badScenario says why name cannot be the name of a scenario in a plan. It returns "" if it can.
 func badScenario(name string) string {
 	line := "scenario " + name
 	switch {

@@ -14,8 +14,8 @@ import (
 // MaxDuration is the longest duration, and the latest time, that can be used in a fault or a scenario.
 const MaxDuration = 24 * time.Hour
 
-// MaxPPM is the largest drift in either direction. At this drift, a clock runs at half or one and a half times the true
-// rate.
+// MaxPPM is the largest drift in either direction. With this drift, a clock runs at half or one and a half times the
+// true rate.
 const MaxPPM = 500_000
 
 // SlowestPPM limits the sum of all drifts of one process: its clocks must keep running at no less than a tenth of the
@@ -25,7 +25,7 @@ const SlowestPPM = 900_000
 // units lists the duration units, the most likely ones first.
 var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
 
-// unitsMeant maps common misspellings of units to the correct units.
+// unitsMeant maps units that are often written by mistake to the correct units.
 var unitsMeant = map[string]string{
 	"sec": "s", "secs": "s", "second": "s", "seconds": "s",
 	"msec": "ms", "msecs": "ms", "millisecond": "ms", "milliseconds": "ms", "millis": "ms",
@@ -42,8 +42,9 @@ const (
 	tooLong     = "a duration must be at most 24h"
 )
 
-// WithUnit suggests how to write a number without a unit as a duration. A whole number of at least 1000 probably
-// means milliseconds, as in Redis. Any other number may mean seconds or milliseconds. Each suggestion begins with sign.
+// WithUnit suggests how to write a number without a unit as a duration. If it is a whole number of at least 1000, it
+// probably means milliseconds, as in Redis. Any other number may mean seconds or milliseconds. Each suggestion begins
+// with sign.
 func WithUnit(sign, number string) string {
 	v, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -55,8 +56,8 @@ func WithUnit(sign, number string) string {
 	return fmt.Sprintf("%s%ss or %s%sms", sign, number, sign, number)
 }
 
-// ParseDuration parses a duration in the form used in fault lines and scenario files: with a unit, without a sign, from
-// 0s to MaxDuration. Any error that it returns is a *ParseError.
+// ParseDuration parses a duration in the form used in fault lines and scenario files: from 0s to MaxDuration, with a
+// unit but without a sign. Any error that it returns is a *ParseError.
 func ParseDuration(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, &ParseError{Column: 1, Msg: notDuration}
@@ -76,8 +77,8 @@ func FormatDuration(d time.Duration) string {
 	return string(appendDuration(nil, d))
 }
 
-// parseDuration parses a duration in Go's notation, without a sign. If it fails, problem describes what is wrong, and
-// near suggests a similar valid duration, if there is one.
+// parseDuration parses a duration in Go's notation, without a sign. If this fails, problem describes what is wrong, and
+// near is a similar valid duration, if there is one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
 		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
@@ -124,8 +125,9 @@ func nearestUnit(unit string) string {
 	return nearest.Word(unit, units)
 }
 
-// appendDuration appends d with all its decimals, in the largest unit among s, ms, us and ns that is not larger than d:
-// 90s, 1.2s, 500ms. Minutes and hours are not used, so that durations are easy to compare. d's sign is ignored.
+// appendDuration appends d with all its decimals, in the largest of the units s, ms, us and ns that is not larger than
+// d: 90s, 1.2s, 500ms. It does not use minutes and hours, because durations are easier to compare without them. It
+// ignores d's sign.
 func appendDuration(b []byte, d time.Duration) []byte {
 	d = max(d, -d)
 	unit, name := time.Nanosecond, "ns"

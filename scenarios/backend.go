@@ -21,7 +21,8 @@ type Backend struct {
 	Most    int             // maximum number of servers
 	Meaning string          // description of the key in the reference
 	Service history.Service // the service that these servers provide to a lock whose code is unknown
-	// Several is the service if there are several independent servers. If it is empty, Service also applies to them.
+	// Several is the service if there are several independent servers. If Several is empty, the service is Service in
+	// this case, too.
 	Several history.Service
 	// Redis is set if the servers are Redis nodes. Then faults such as "client pause" can strike them, each server has
 	// its own URL, and live runs read the clients' requests.
@@ -29,15 +30,15 @@ type Backend struct {
 	Steady  bool // the servers never read their wall clock
 	Cluster func(*Servers) Cluster
 	// Settings are the settings in the "servers" mapping that only this kind of server accepts. fields lists the names
-	// of additional settings of this sort, which are parsed by separate code. check, if set, checks the description of
-	// the servers and reports problems.
+	// of further such settings, which are parsed by separate code. check, if set, checks the description of the servers
+	// and reports problems.
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
 	// Silence returns how long a member may keep serving clients after last hearing from its leader. It is nil if no
 	// setting limits that time.
 	Silence func(*Servers) time.Duration
-	// Fixed is set if the servers round or limit some of the times. A real-time run then cannot be shortened by
+	// Fixed is set if the servers round or limit some of the times, so that a real-time run cannot be shortened by
 	// dividing all times by the same number.
 	Fixed bool
 	// Name returns the name of a request. If Name is nil, the name is the first word, as for Redis commands.
@@ -46,7 +47,7 @@ type Backend struct {
 	// Former maps request names from earlier versions (in upper case) to the current names. It applies to modeled
 	// clients' requests.
 	Former map[string]string
-	// The fields below are for clients that use a released library (protocol "library"). If Front is nil, libraries
+	// The fields below are for clients that use a released library (the protocol "library"). If Front is nil, libraries
 	// cannot use these servers.
 	Front sim.Front
 	Paths bool // libraries form keys by appending to the lock's name or by prepending a path to it
@@ -68,7 +69,7 @@ func RegisterBackend(b *Backend) {
 	slices.SortFunc(backends, func(a, b *Backend) int { return a.Place - b.Place })
 }
 
-// backend returns the servers' kind, or nil if the file does not name a valid kind.
+// backend returns the definition of the servers' kind, or nil if the file does not name a valid kind.
 func (s *Servers) backend() *Backend {
 	for _, b := range backends {
 		if b.Kind == s.Backend {
@@ -103,7 +104,7 @@ func (s *Servers) Front() sim.Front { return s.backend().Front }
 // Called returns the servers' common name, such as "Redis".
 func (s *Servers) Called() string { return s.backend().Called }
 
-// Variable returns an environment variable that gives a program the members' addresses, for example
+// Variable returns an environment variable that tells a program the members' addresses, for example
 // "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT". Each address in members is of the form HOST:PORT.
 func (s *Servers) Variable(members []string) string {
 	b := s.backend()
@@ -167,8 +168,8 @@ func (s *Servers) lasts(c *locks.Config) time.Duration {
 	return d.Lasts(c)
 }
 
-// FixedTimes reports whether some of these servers' times cannot be scaled. A scenario with such servers cannot be made
-// faster by dividing all times by the same number.
+// FixedTimes reports whether some of these servers' times cannot be scaled. If so, a scenario with such servers cannot
+// be made faster by dividing all times by the same number.
 func (s *Servers) FixedTimes() bool { return s.backend().Fixed }
 
 // RedisNodes reports whether the servers are Redis nodes.

@@ -11,8 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is one of a client's tasks, which uses one or more locks. In each of its Work.Cycles, it acquires the locks,
-// works on the protected resource and releases the locks. It records each step as an outside observer would see it.
+// client is one task of a simulated client. It uses one or more locks. In each of its Work.Cycles, it acquires the
+// locks, works on the protected resource and releases the locks. It records each step as an outside observer would see
+// it.
 type client struct {
 	work     Work
 	task     history.Task  // number of the task; 0 if the client has only one
@@ -22,7 +23,7 @@ type client struct {
 	writes   int       // number of values written so far; used to number the next one
 	section  *section  // the latest critical section
 	tasks    []*client // the other tasks of the same process, each with a lock of its own that shares the library
-	// Reused buffers: a request to the resource, and the signals that end a sleep.
+	// Reused buffers: a request to the resource, and the signals that interrupt a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
@@ -98,14 +99,14 @@ type section struct {
 	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there is no keepalive
 }
 
-// held is a lock that has been acquired for a section.
+// held is a lock that a section has acquired.
 type held struct {
 	*clientLock
 	hold *locks.Hold
 }
 
-// cycle acquires the locks, works and releases the locks. If the client uses several locks and fails to acquire one of
-// them, it releases the others, waits and starts over.
+// cycle acquires the locks, does the work and releases the locks. If the client uses several locks and fails to acquire
+// one of them, it releases the others, waits and starts over.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i)}
 	c.section = s
@@ -155,12 +156,12 @@ func (s *section) acquire() bool {
 	return true
 }
 
-// asking returns the event that records that the task is asking for a lock.
+// asking returns an event that says that the task is asking for a lock.
 func (c *client) asking(l *clientLock) history.Event {
 	return history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared, Task: c.task}
 }
 
-// enter records that the section has acquired a lock. If the lock has a keepalive, enter starts it.
+// enter records that the section has acquired a lock, and starts the lock's keepalive, if any.
 func (s *section) enter(h *held) {
 	h.hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), h.hold.Grant) }
 	if len(s.held) == 0 {
@@ -200,7 +201,7 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested does the work in a function that acquires the lock itself and then releases it, even though its caller already
+// nested calls a function that acquires the lock, does the work and releases the lock, even though its caller already
 // holds the lock.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
@@ -224,14 +225,14 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client may continue with its work. It may if it does not check its leases, or if it still
-// believes that it is holding its locks.
+// valid reports whether the client may continue with its work. A client that does not check its leases may always
+// continue. Any other client may continue as long as it believes that it holds its locks.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// interrupts returns the signals that are raised when one of the section's locks is lost or when the work must pause.
-// The slice is valid until the next call.
+// interrupts returns the signals that are raised when one of the section's locks is lost or when the client must pause
+// its work. The slice is valid until the next call.
 func (s *section) interrupts() []*sim.Signal {
 	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
@@ -258,8 +259,8 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes. It skips the write if its hold is shared with other clients. If
-// early is true, it releases the section's locks before it writes.
+// update reads the resource, computes a new value, and writes it. If other clients share the hold, it skips the write.
+// If early is true, it releases the section's locks before writing.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
@@ -300,8 +301,8 @@ func (s *section) pass(d time.Duration) (lost bool) {
 	}
 }
 
-// reacquire acquires the lock again for a client that paused its work because its library could not tell whether it
-// still held the lock. In fact, it may still hold the lock. reacquire returns false if the client gave up.
+// reacquire acquires the lock again after the client has paused its work. It paused because its library could not tell
+// whether it still held the lock, which it may in fact still hold. reacquire returns false if the client gave up.
 func (s *section) reacquire() bool {
 	h := s.guard()
 	h.hold.Suspended = nil

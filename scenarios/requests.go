@@ -62,7 +62,7 @@ func (r *requestReader) reached(client history.Process, now history.Time) {
 	r.asked[client] = now
 }
 
-// quiet returns, for each client, the longest time during which it did not send a lock request, as defined by
+// quiet returns, for each client, the longest period in which it did not send a lock request, as defined by
 // Header.Quiet. events contains the run's events.
 func (r *requestReader) quiet(events []history.Event) map[history.Process]history.Span {
 	longest := maps.Clone(r.between)
@@ -81,9 +81,9 @@ func (r *requestReader) quiet(events []history.Event) map[history.Process]histor
 	return longest
 }
 
-// note records whether a request shows that the lock applies a measure. Once a request has shown that the lock does not
-// apply it, later requests no longer change that. Once a request has revealed nothing about the measure, later requests
-// can no longer show that the lock applies it.
+// note records what a request shows about whether the lock applies a measure. If any request shows that the lock does
+// not apply it, that is final. If any request reveals nothing about the measure, later requests can no longer show that
+// the lock applies it.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -138,7 +138,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey records what a command on a lock's key, outside of a script, reveals about the lock.
+// seeKey records what a command on a lock's key reveals about the lock, if the command is not part of a script.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })
@@ -175,7 +175,8 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	}
 }
 
-// ask records a lock request. values begins with the owner value in the request, or is empty if that is unknown.
+// ask records a lock request. The first element of values is the owner value in the request. If that is unknown, values
+// is empty.
 func (r *requestReader) ask(q request, values []string) {
 	if _, seen := r.shown[history.WaitForReplicas]; !seen {
 		r.shown[history.WaitForReplicas] = shownAbsent

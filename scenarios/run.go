@@ -24,20 +24,21 @@ type Result struct {
 	Digest  sim.Digest
 	Events  int
 	Limited bool // the limit ended the run before its work was done
-	// Missed lists the messages that faults name but that were never sent.
+	// Missed lists the messages that faults refer to but that were never sent.
 	Missed []nemesis.Missed
-	// Sent lists the messages that the clients sent. It is empty unless the runner reports them.
+	// Sent lists the messages that the clients sent. It is empty unless the runner has been told to report them (see
+	// ReportSent).
 	Sent []nemesis.Sent
-	// Stalled describes how the host may have delayed a process in a real-time run. It is empty if nothing was delayed.
-	// After a stall, the reason why a lock made no progress is unknown.
+	// Stalled describes how the host may have delayed a process in a real-time run. It is empty if no process was
+	// delayed. If a lock made no progress after a stall, it is unknown why.
 	Stalled string
-	// EndedEarly names the clients that ended before their work was done. It is set only for virtual-time runs with
-	// programs as clients. If it is not empty, a law may hold only because the clients did too little.
+	// EndedEarly names the clients that ended before their work was done. It is set only in virtual-time runs in which
+	// the clients are programs. If it is not empty, a law may hold only because the clients did too little.
 	EndedEarly string
 }
 
-// Runner runs one scenario's plans, one after another, and reuses the memory of the previous run. It is not safe for
-// concurrent use.
+// Runner runs one scenario's plans one after another. Each run reuses the memory of the previous one. A Runner is not
+// safe for concurrent use.
 type Runner struct {
 	scenario *Scenario
 	world    *sim.World
@@ -59,8 +60,8 @@ type Runner struct {
 
 // Host runs locks whose code is not a simulated task, such as libraries that use goroutines.
 type Host interface {
-	// Within provides the environment for a run: it calls run once, and returns when run has returned. run calls the
-	// Host's other methods.
+	// Within provides the environment for a run: it calls run once, and returns when run has returned. The Host's other
+	// methods are called by run.
 	Within(run func())
 	// Prepare completes the options of a run's world. No event happens between Prepare and Begin.
 	Prepare(*sim.Options)
@@ -69,16 +70,16 @@ type Host interface {
 	Begin(w *sim.World, servers []sim.ProcessID)
 	// Run is like World.Run, but keeps the code outside the simulation in step with it.
 	Run(limit sim.Time, done func() bool) (limited bool)
-	// End ends the run of the code outside the simulation, and returns that code's first error.
+	// End ends the run for the code outside the simulation, and returns the first error of that code.
 	End() error
 }
 
-// keyNamer is a Host that may store a lock under a key that is not named after the lock. LockOf returns the lock that a
-// key on the servers belongs to.
+// keyNamer is a Host that may store a lock under a key that is not named after the lock. LockOf returns the lock to
+// which a key on the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
 // Cast is a Host that replaces a scenario's clients and servers. Virtual time may pass while its Begin method is
-// running. The times in the plan count from when Begin returns.
+// running. The times in the plan are relative to the time at which Begin returns.
 type Cast interface {
 	Host
 	// Client returns the main function of a client's task. start is the time at which the task is to begin.
@@ -97,7 +98,7 @@ func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	return r
 }
 
-// Main returns the main function of a client's task. The task runs in a world without other clients.
+// Main returns the main function of a client's task, for a world without other clients.
 func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 	at := slices.IndexFunc(s.Clients, func(c Client) bool { return c.ID == id })
 	return newClient(&s.Clients[at], s.Resource, s.library()).main
@@ -149,7 +150,7 @@ func header(s *Scenario) history.Header {
 				h.Order = c.order(d.Order(&c.Lock), &s.Servers)
 			}
 		}
-		// a session, unlike a lease, can last as long as its client
+		// A session, unlike a lease, can last as long as its client does.
 		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() {
 			h.Uncapped = true
 		}
@@ -188,15 +189,15 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// order returns the order in which a fair lock promises to serve a client. place is how long the client's place in the
-// queue would last if the client crashed. A client gives up on a request after its timeout. Two requests may therefore
-// reach the servers in either order if the time between them does not exceed the timeout.
+// order describes how strictly a fair lock promises to serve a client in order. place is how long the client's place in
+// the queue would last if the client crashed. Because a client gives up on a request after its timeout, two requests
+// may reach the servers in either order unless the time between them is longer than that.
 func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }
 
-// slack returns how long an acquire may take in addition to waiting for the holder: one second, plus twice the sum of
-// the longest wait before a retry and two timeouts for each server.
+// slack returns how long an acquire may take, apart from the wait for the holder. It is one second, plus twice the sum
+// of the longest wait before a retry and two timeouts for each server.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
@@ -224,8 +225,8 @@ func (r *Runner) beginWatch() {
 	})
 }
 
-// Run performs the run of a plan. An error means that Fencepost's code or the lock's code failed. A violated law is not
-// an error.
+// Run performs the run for a plan. It returns an error if Fencepost's code or the lock's code failed. A violated law is
+// not an error.
 func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	switch {
 	case r.elsewhere != nil:
@@ -237,7 +238,7 @@ func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	return r.run(p)
 }
 
-// run performs the run of a plan in this process.
+// run performs the run for a plan in this process.
 func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	s, w := r.scenario, r.world
 	options := sim.Options{Delay: s.Network.Delay, Tail: s.Network.Tail, Links: s.Network.Links, Onlooker: r.onlooker}
@@ -297,7 +298,8 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	return result, cmp.Or(w.Err(), err)
 }
 
-// readRequests returns a reader for the run's requests if the lock's code is unknown, or nil if it is known.
+// readRequests returns a reader for the run's requests if the lock's code is unknown. If it is known, readRequests
+// returns nil.
 func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	if !r.foreign {
 		return nil
@@ -323,7 +325,7 @@ func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	return seen
 }
 
-// messages returns the number of requests that the clients have sent to lock servers.
+// messages returns the number of requests that clients have sent to lock servers.
 func (r *Runner) messages() int {
 	n := 0
 	for i := range r.scenario.Clients {
@@ -334,8 +336,9 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts returns the number of attempts to acquire a lock, and how many of them were made while another client held
-// the lock. Both numbers are 0 if the run has a Host, because attempts by code outside the simulation are not counted.
+// attempts returns the number of attempts to acquire a lock, and how many of them were made while another client was
+// holding the lock. Both numbers are 0 if the run has a Host, because attempts by code outside the simulation are not
+// counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

@@ -23,8 +23,8 @@ const million = 1_000_000
 type segment struct {
 	start Time
 	// since is the true time at which the clock got its current rate, and mono is the monotonic reading at that time,
-	// in ns. A jump does not change the rate and must not change these fields: recomputing them would round the
-	// readings again and shift them.
+	// in ns. A jump does not change the rate and must not change these fields either: recomputing them would round the
+	// readings again and so shift them.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns
@@ -34,8 +34,8 @@ type segment struct {
 }
 
 // clock represents a process's two clocks as a list of segments. The last segment is the current one. Readings are
-// computed with integers from the start of the current rate, so they do not depend on how many times the clock was read
-// before.
+// computed with integers from the time at which the current rate began, so they do not depend on how often the clock
+// was read before.
 type clock struct {
 	segments []segment
 }
@@ -58,7 +58,7 @@ func (c *clock) jump(now Time, d time.Duration) {
 	c.segments = append(c.segments, segment{now, s.since, s.mono, s.wall + int64(d), s.ppm})
 }
 
-// drift adds ppm to the clock's rate error. Overlapping faults' errors add up.
+// drift adds ppm to the clock's rate error. If several faults overlap, their errors add up.
 func (c *clock) drift(now Time, ppm int64) {
 	s := *c.last()
 	c.segments = append(c.segments, segment{now, now, s.monotonic(now), s.wall, s.ppm + ppm})
@@ -67,12 +67,12 @@ func (c *clock) drift(now Time, ppm int64) {
 // trueWait returns how much true time passes from now until the monotonic clock has advanced by d.
 func (c *clock) trueWait(d int64) Time { return Time(Unelapse(min(d, farthest), c.last().ppm)) }
 
-// farthest is the longest wait in ns, about seven years. Longer waits are shortened to it. Sums of times then fit into
-// 64 bits, even if the slowest possible clock makes the wait ten times as long.
+// farthest is the longest possible wait in ns, about seven years. Longer waits are shortened to it, so that sums of
+// times fit into 64 bits even if the slowest possible clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime returns the first true time, no earlier than earliest, when the clock shows the given reading or a later
-// one. It assumes that the clock does not change after the beginning of its last segment.
+// trueTime returns the first true time at or after earliest at which the clock shows the given reading or a later one.
+// It assumes that the clock's current segment continues forever.
 func (c *clock) trueTime(kind ClockKind, at int64, earliest Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]
@@ -111,7 +111,8 @@ func Elapse(d, ppm int64) int64 {
 	return d + d/million*ppm + part/million
 }
 
-// Unelapse returns the shortest true duration in which the clock advances by at least d. d must not be negative.
+// Unelapse returns the shortest true duration in which a clock with the given rate error advances by at least d. d must
+// not be negative.
 func Unelapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d

@@ -16,7 +16,7 @@ type Stacks struct {
 var shared Stacks
 
 // coroutine is a stack on which tasks run one after another. Reusing a coroutine is cheaper than creating a new one,
-// because its memory has often already grown to the size that tasks need.
+// because its stack has often already grown to the size that tasks need.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)

@@ -9,7 +9,7 @@ import (
 // The methods below inject faults into a world. They panic if a process does not exist, because plans are validated
 // before a run. Faults of the same kind on the same process can be nested.
 
-// AtPoint calls f when the process passes the point for the nth time, counted from 1.
+// AtPoint calls f when the process passes the point for the nth time. The first time is 1.
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
 	c := w.process(id).count(point, true)
 	c.strikes = append(c.strikes, strike{nth, f})
@@ -49,7 +49,8 @@ func (w *World) Resume(id ProcessID) {
 func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 
 // OnStop sets a function that is called, until the end of the run, when a process is paused or continues, and when a
-// client crashes. stopped is true if the process's code must stop, and false if it may continue.
+// client crashes. The function's argument stopped is true if the process's code must stop, and false if it may
+// continue.
 func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
 
 // stopped calls the function that was set with OnStop. It tells the process's code to stop or continue, if that code is
@@ -84,8 +85,8 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 // Down reports whether a client has crashed, or whether a server has been stopped and not restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
-// Crash ends a client. None of its code continues to run, but its messages in flight still arrive. Crash reports
-// whether the client was still running.
+// Crash ends a client. None of its code continues to run, but messages that it has already sent still arrive. Crash
+// reports whether the client was still running.
 func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
 	if p.down {
@@ -137,7 +138,7 @@ func (s starter) act(uint64) {
 // Cuts can be nested.
 func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
 
-// Heal ends one cut. Once no cut is left, the messages that were held back are sent in order.
+// Heal ends one cut. When no cut is left, the messages that were held back are sent in order.
 func (w *World) Heal(from, to ProcessID) {
 	l := w.link(from, to)
 	l.cuts--
@@ -172,13 +173,13 @@ func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 // ServerFault tells a server program that a fault begins or ends. It is up to the server to implement the fault.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside is a real process on the host that a simulated process stands for in the world. It is notified of each of the
-// simulated process's faults, during the event that causes the fault.
+// Outside is a real process on the host, for which a simulated process stands in the world. It is notified of each
+// fault that affects the simulated process, during the event that causes the fault.
 type Outside interface {
 	Pauser
-	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) It returns 0 if
-	// the real process was still running. Otherwise it returns the last time (above 0) at which the real process is
-	// known to have been alive.
+	// Crashed is called when a client crashes. (When a server stops, Server.Stop is called instead.) If the real
+	// process was still running, Crashed returns 0. Otherwise, it returns the last time (always above 0) at which the
+	// process is known to have been running.
 	Crashed() (alive Time)
 	// Jumped is called when a fault has moved the process's wall clock by d.
 	Jumped(d time.Duration)

@@ -20,9 +20,9 @@ type Options struct {
 	// Asked, if set, is called for each request that a server is about to serve. It must not change the world or keep
 	// the request.
 	Asked func(server ProcessID, r *Incoming)
-	// Command, if set, returns the name of a request's command, given its arguments. The name is used in a Passage. If
-	// there are inspectors, Command is called for each request, in the order in which they are sent. If Command is nil,
-	// the name is the first argument.
+	// Command, if set, returns the name of a request's command, given the request's arguments. The name is used in a
+	// Passage. If there are inspectors, Command is called for each request, in the order in which the requests are
+	// sent. If Command is nil, the name is the first argument.
 	Command func(args []string) string
 	// Stacks, if set, provides the coroutines that tasks run on.
 	Stacks *Stacks
@@ -34,8 +34,8 @@ type Options struct {
 	// Endless lets the run go on indefinitely. The total number of events is then not limited, and data that is no
 	// longer needed is freed. Delays depend on the number of messages sent, so the run cannot be reproduced.
 	Endless bool
-	// Keep, if set, is called for each event before it is recorded. It may change the event, and reports whether to
-	// record it. It must not reject clients' events.
+	// Keep, if set, is called for each event before the event is recorded. It may change the event, and it reports
+	// whether to record it. It must not reject clients' events.
 	Keep func(e *history.Event) bool
 }
 
@@ -72,7 +72,7 @@ const (
 var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: " +
 	"make the run shorter or its periods longer, or look for a client that loops without sleeping")
 
-// World is one simulated run. Reset makes it ready for the next run and reuses its memory. It is not safe for
+// World is one simulated run. Reset prepares it for the next run, which reuses its memory. A World is not safe for
 // concurrent use.
 type World struct {
 	seed     uint64
@@ -139,7 +139,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.net.reset()
 }
 
-// kill unwinds all coroutines, which would otherwise leak.
+// kill unwinds all coroutines, because they would leak otherwise.
 func (w *World) kill() {
 	for _, p := range w.procs {
 		p.stopTasks()
@@ -217,11 +217,11 @@ func (w *World) Digest() Digest { return w.digest }
 // SoFar returns the history recorded so far. It must not be changed, and is valid until the world's next event.
 func (w *World) SoFar() []history.Event { return w.hist.Events }
 
-// OnTail sets a function to be called, until the end of the run, whenever a message with a tail delay is sent (see
+// OnTail sets a function that is called, until the end of the run, whenever a message with a tail delay is sent (see
 // Tail).
 func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
-// Err returns the first failure in client or server code, with its stack. That failure stopped the run.
+// Err returns the first failure in client or server code, with its stack. This failure stopped the run.
 func (w *World) Err() error { return w.err }
 
 // Stream returns the random stream with the given name for this run.
@@ -268,8 +268,8 @@ func (w *World) StepLate(now Time) {
 	e.who.act(e.arg)
 }
 
-// Advance advances true time to the given time, which must not be later than the next event. Code that is not a task
-// can then act at that time.
+// Advance advances true time to the given time, which must not be later than the next event. After that, code that is
+// not a task can act at that time.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
 		panic("sim: time must not skip an event or go back")
@@ -280,8 +280,8 @@ func (w *World) Advance(at Time) {
 	}
 }
 
-// Run executes events until done returns true (if done is not nil), until there are no events left, or until the next
-// event is later than limit. It reports whether it stopped because of the limit.
+// Run executes events until there are none left, the next event is later than limit, or done (if not nil) returns true.
+// It reports whether it stopped because of the limit.
 func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	for {
 		at, ok := w.Next()
@@ -352,8 +352,8 @@ func (w *World) crash(p ProcessID, after int) Time {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) { w.record(p, &e) }
 
-// record adds a copy of e to the history. Keep gets a pointer to the copy, because e would escape to the heap if Keep
-// got a pointer to e itself.
+// record adds a copy of e to the history. Keep gets a pointer to that copy, because e itself would escape to the heap
+// if Keep got a pointer to it.
 func (w *World) record(p ProcessID, e *history.Event) {
 	at := len(w.hist.Events)
 	w.hist.Events = append(w.hist.Events, *e)

@@ -56,10 +56,10 @@ func (r *reading) ownership() Finding {
 	return Finding{Outcome: outcome, Judged: requests, Breaches: broken}
 }
 
-// mayChange reports whether a request at position i was allowed to change another attempt's key. Such a request must
-// check the key. In addition, the owner's hold must have ended or lapsed, or the key must be one that means that the
-// lock is free. A client that also holds the key may change its expiry without a check, as long as that does not
-// shorten the owner's hold.
+// mayChange reports whether a request at position i was allowed to change another attempt's key. The request must have
+// checked the key. In addition, either the owner's hold must have ended or lapsed, or the key must be one whose
+// presence means that the lock is free. A client that also holds the key may change its expiry without checking it, as
+// long as that does not shorten the owner's hold.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	if r.spares(i, owner, by) {
 		return true
@@ -78,8 +78,8 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
 }
 
-// spares reports whether the request at position i changed the expiry of a key that both clients hold, without
-// shortening the owner's hold.
+// spares reports whether the request at position i only changed the expiry of a key that both clients hold, and did not
+// shorten the owner's hold.
 func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	e, kept, both := r.Events[i], r.lastKept(i, owner), false
 	for _, o := range r.Events {
@@ -90,9 +90,10 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 }
 
 // offered reports whether the request at position i takes a key whose presence means that the lock is free, such as a
-// token in a list. The requesting client must be waiting for the lock. The attempt that set the key must not have
-// obtained the lock by setting it: either it was never granted the lock, or it obtained the lock by taking such a key,
-// and set this key before that or while it held the lock.
+// token in a list. The client that sent the request must be waiting for the lock. In addition, the attempt that set the
+// key must not have obtained the lock by setting it. That is the case if the attempt was never granted the lock. It is
+// also the case if the attempt obtained the lock by taking such a key, and set this key before that or while it held
+// the lock.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {
@@ -133,13 +134,14 @@ func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	return 0 <= set && 0 <= took && (set < took || s.ok < set && set < s.release)
 }
 
-// takesOut reports whether at position i a key was deleted by a request that checked only that the key exists.
+// takesOut reports whether the event at position i is the deletion of a key by a request that checked only whether the
+// key exists.
 func (r *reading) takesOut(i int) bool {
 	e := &r.Events[i]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// lapsedEarly reports whether, by position i, the lease of an attempt's key has ended by the server's wall clock but
+// lapsedEarly reports whether, by position i, the lease of an attempt's key had ended by the server's wall clock but
 // not in true time. By that clock, a TTL must have passed since the attempt last set or extended its key on the server.
 // A millisecond less is enough, because servers count in milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
@@ -222,15 +224,15 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 }
 
 // untouched reports whether, by position i, at least a TTL had passed since the attempt last set or extended its own
-// key on the server of the event at i.
+// key on the server that recorded the event at i.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
-// lastKept returns the position before i at which the attempt last set or extended its own key on the server of the
-// event at i, or -1 if it never did. If the attempt made no such request, what counts is when the key last appeared
-// without a request, for example because a server read it back from its disk.
+// lastKept returns the position before i at which the attempt last set or extended its own key on the server that
+// recorded the event at i, or -1 if there is none. If the attempt never requested this, what counts is when the key
+// last appeared without a request, for example because a server read it back from its disk.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
@@ -272,8 +274,8 @@ func (r *reading) keeper(p history.Process) history.Process {
 	return p
 }
 
-// maker returns the process that made an attempt: the one that was granted the lock or, if there was no grant, the one
-// whose name the attempt's name begins with.
+// maker returns the process that made an attempt. This is the process that was granted the lock or, if there was no
+// grant, the process with whose name the attempt's name begins.
 func (r *reading) maker(a history.Attempt) history.Process {
 	for _, s := range slices.Backward(r.sections) {
 		if a != "" && s.attempt == a {
@@ -291,10 +293,10 @@ func (r *reading) recordsExpiry() bool {
 	})
 }
 
-// liveOwner returns the owner of the key that existed just before the event at position i overwrote it: the last
-// attempt that set the key on that server, unless the key has disappeared since. If expiries are not recorded, a key
-// past its expiry counts as gone. A replica that replaces its master takes over the master's keys, except those
-// recorded as lost.
+// liveOwner returns the owner of the key that existed just before the event at position i overwrote it. This is the
+// last attempt that set the key on that server, unless the key has disappeared since then. If expiries are not
+// recorded, a key past its expiry counts as gone. A replica that replaces its master takes over the master's keys,
+// except those that are recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt
@@ -353,7 +355,7 @@ func (r *reading) tokenOrder() Finding {
 }
 
 // returnedBefore reports whether a's acquire returned before b sent the request that won the lock. If b's lease does
-// not record when that was, a's acquire must have returned before b's was called.
+// not record when that request was sent, a's acquire must have returned before b's was called.
 func (r *reading) returnedBefore(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

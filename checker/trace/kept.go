@@ -8,13 +8,13 @@ import (
 )
 
 // kept is an index of the records about keys. It shows when an attempt first set its key, and when it last set or
-// extended the key. The index is not built until it is needed, because most histories do not need it.
+// extended the key. The index is only built when it is needed, which is not the case for most histories.
 type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
 	stays  []stay // sorted by part and position
-	// the requests by which attempts set their own keys: one entry for the whole request, and one for each member that
-	// it set
+	// requests with which attempts set keys of their own: one entry for the whole request, and one for each member that
+	// the request set
 	sets  map[request]bool
 	moved map[request]bool // requests that gave a new expiry to a key of their own
 	first map[Title]int    // position at which an attempt first set a key of a lock
@@ -28,7 +28,7 @@ type part struct {
 	owner  history.Attempt
 }
 
-// stay is a record of a key that its owner set or extended, or that a server read back from its disk.
+// stay is a record that says that an owner set or extended its key, or that a server read it back from its disk.
 type stay struct {
 	part   int32 // number of the part
 	at     int32
@@ -109,16 +109,16 @@ func (t *Trace) firstSet(of history.Attempt, lock history.Lock) int {
 func byPart(a, b stay) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.at, b.at)) }
 
 // forAnother reports whether the expiry in a record is actually that of another member: at the same instant, the owner
-// set another member but not the record's member. A deadline belongs to the whole key, so a client that adds a member
-// also sets the deadline of its earlier members.
+// set another member, but not the record's member. (A deadline belongs to the whole key, so a client that adds a member
+// also sets the deadline of the members that it added earlier.)
 func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }
 
 // LastKept returns the last position before a change at which the owner set or extended its key (or its member of the
-// key), or -1 if there is none. Only records of the server that recorded the change count. When a server reads a key
-// back from its disk, the record does not name a request. Such a record counts only if the history records no request
-// by the owner for this key.
+// key), or -1 if there is none. Only the records of the server that recorded the change count. If a server reads a key
+// back from its disk, the record of this does not name a request. Such a record counts only if the history records no
+// request by the owner for this key.
 func (t *Trace) LastKept(c Change) int {
 	k, e := t.keptKeys(), &t.History.Events[c.At]
 	number, known := k.parts.number[part{t.Keeper(e.Process), e.Lock, e.Member, c.Owner}]
@@ -139,9 +139,9 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// Spares reports whether a change merely gives a new expiry to a key that the client shares with the owner. The new
-// expiry must not end the owner's hold earlier in true time. It may be earlier by the server's clock if that clock has
-// been set back in the meantime.
+// Spares reports whether a change does nothing but give a new expiry to a key that the client shares with the owner.
+// The new expiry must not end the owner's hold earlier in true time. If the server's clock has been set back in the
+// meantime, the new expiry may be earlier by that clock.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)
 	if e.F != history.KeyProlonged || kept < 0 || e.Until < t.History.Events[kept].Until {

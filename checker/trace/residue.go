@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// shelf identifies a lock's keys on one server, or on a group of servers that share one copy. Such a group is named
-// after its first member.
+// shelf identifies a lock's keys on one server, or on a group of servers that share one copy of the keys. Such a group
+// is named after its first member.
 type shelf struct {
 	lock history.Lock
 	unit history.Process
@@ -21,7 +21,7 @@ type residue struct {
 	keys  table[shelf, int]   // number of keys on each shelf
 }
 
-// owned says whether a key is present, and which attempt owns it or last owned it.
+// owned says whether a key is present, and which attempt owns it or owned it last.
 type owned struct {
 	there bool
 	of    history.Attempt
@@ -50,9 +50,10 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 	}
 }
 
-// FreeQuorum reports whether a quorum of servers is both reachable and, up to the given position, free of keys that
-// could block acquire a. Such a key was there before the call, or was set by another process after it, up to that
-// position. FreeQuorum must be called for one acquire after another, in the order in which they were called.
+// FreeQuorum reports whether there is a quorum of servers that are reachable and that, up to the given position, are
+// free of keys that could block acquire a. Such a key was there before the acquire was called, or was set by another
+// process between the call and that position. FreeQuorum must be called for one acquire after another, in the order in
+// which the acquires were called.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

@@ -7,8 +7,8 @@ import (
 )
 
 // Span is a half-open interval in which a lock is held. It is either a critical section, measured in positions in the
-// history, or a lease, measured in true time. A span may end where it begins, and a section may even end before it
-// begins (see Trace.Sections). In both cases, it overlaps only spans that strictly contain it.
+// history, or a lease, measured in true time. A span may end where it starts, and a critical section may even end
+// before it starts (see Trace.Sections). Such a span overlaps only spans that strictly contain it.
 type Span struct {
 	From, To int64
 	Grant    int32
@@ -39,7 +39,7 @@ type interval struct {
 	alone, together []int   // indexes of earlier spans that may overlap later ones: exclusive and shared spans
 }
 
-// First returns the first pair of clashing spans, in the order that clashes uses.
+// First returns the first of the pairs of clashing spans, in the order in which clashes returns them.
 func (v *interval) First(spans []Span) (i, j int, found bool) {
 	pairs := v.clashes(spans, 1)
 	if len(pairs) == 0 {
@@ -49,8 +49,8 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 }
 
 // clashes returns the index pairs i < j of clashing spans, sorted by j and then by i. It returns at most the given
-// number of pairs. The running time is proportional to the number of spans, plus the number of pairs up to the last one
-// returned, plus the number of spans that began earlier than some span before them in the list.
+// number of pairs. Its running time is proportional to the sum of three numbers: the number of spans, the number of
+// pairs up to the last one returned, and the number of spans that began earlier than some span before them in the list.
 func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil
@@ -83,7 +83,8 @@ func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	return pairs
 }
 
-// soonestStarts computes v.soonest: at each index, the earliest start among the spans from this index on.
+// soonestStarts computes v.soonest, which contains, for each index, the earliest start among the spans from this index
+// on.
 func (v *interval) soonestStarts(spans []Span) {
 	v.soonest = slices.Grow(v.soonest[:0], len(spans))[:len(spans)]
 	soonest := int64(math.MaxInt64)
@@ -93,10 +94,10 @@ func (v *interval) soonestStarts(spans []Span) {
 	}
 }
 
-// anyClash reports whether any two spans clash. It visits the spans in the order in which they start. Of the earlier
-// spans, it remembers only the exclusive one and the shared one that end last. That is enough: suppose a remembered
-// span does not clash with the new one because both belong to the same grant, but another earlier span overlaps the new
-// one. Then both earlier spans contain the start of the new one, so they clash with each other.
+// anyClash reports whether any two spans clash. It visits the spans in the order of their starts. Of the spans that it
+// has visited, it remembers only two: the exclusive one and the shared one that end last. This is enough. Suppose that
+// a remembered span does not clash with a new one, because both belong to the same grant, but that another earlier span
+// overlaps the new one. Then both earlier spans contain the start of the new one, so they clash with each other.
 func (v *interval) anyClash(spans []Span) bool {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
@@ -122,8 +123,8 @@ func (v *interval) anyClash(spans []Span) bool {
 	return false
 }
 
-// byStart orders spans by when they start, or by when they end if they end before they start. If several spans start
-// together, those that are instants or end before they begin come first, because the other spans do not strictly
+// byStart orders spans by their starts, or by their ends if they end before they start. If several spans start
+// together, those that are instants or end before they start come first, because the other spans do not strictly
 // contain them.
 func byStart(a, b Span) int {
 	contained := func(s *Span) int {

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// MaxUpdates is the maximum number of read-modify-writes on one lock's data to pass to porcupine.
+// MaxUpdates is the maximum number of read-modify-writes of one lock's data that are passed to porcupine.
 const MaxUpdates = 10_000
 
 // pairing tracks one attempt's reads and writes to find its read-modify-writes.
@@ -92,8 +92,8 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-// writeEvent records a write. A write computed from a value from outside the history counts as blind, because it does
-// not depend on any other update.
+// writeEvent records a write. A write that was computed from a value from outside the history counts as blind, because
+// it does not depend on any other update.
 func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
@@ -118,7 +118,7 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 		up.Optional, up.Return = false, int64(i)
 		p.value, p.from = up.Written, i // the next update begins here, since others may write in between
 	case history.Fail:
-		// the update has no effect, wherever porcupine places it in the order
+		// The update does not have any effect, wherever porcupine places it in the order.
 		up.Blind, up.Optional, up.Written = false, true, up.Read
 	case history.Info:
 		p.read = false // it is unknown whether that write took effect

@@ -7,10 +7,10 @@ import (
 )
 
 // Windows computes, for each lock, the true-time spans in which its grants were valid. They are in the order of the
-// events that record them. An acquire defines the span [granted, until). Each extension defines another span, which
-// replaces the grant's previous span from its own start on, so one grant's spans do not overlap. A span contains at
-// least the instant when the lease was granted or extended. Only a release call ends a span early. If that leaves
-// nothing of the span, it is dropped.
+// events that record them. An acquire defines the span [granted, until). Each extension defines another span. It
+// replaces the grant's previous span from the start of the new one on, so one grant's spans do not overlap. A span
+// contains at least the instant when the lease was granted or extended. Only a release call ends a span early. If this
+// leaves nothing of the span, the span is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -37,7 +37,7 @@ func (t *Trace) Windows() {
 	}
 }
 
-// none is the index of a missing span.
+// none is the index that stands for a missing span.
 const none = -1
 
 // addWindow adds the window that the event at the given position records for grant n. The new window replaces the
@@ -76,8 +76,8 @@ func (t *Trace) addWindow(n int32, at int) {
 	l.Windows = append(l.Windows, s)
 }
 
-// LastWindow returns a grant's window. If the grant has several windows, it returns the one that ends last; if the
-// grant has none, it returns nil.
+// LastWindow returns a grant's window. If the grant has several windows, it returns the one that ends last. If the
+// grant has no window, it returns nil.
 func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	windows := t.Locks[lock].Windows
 	for i := range windows {
@@ -99,8 +99,8 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 }
 
 // WithUnstated returns a lock's windows, plus spans for the grants without a recorded window. Such a span covers the
-// time during which the grant may have been valid: from its acquire's call to the first extension that records a
-// window, or to its release. WithUnstated returns nil if all grants have recorded windows.
+// time during which the grant may have been valid: from its acquire's call until an extension first records a window or
+// the grant's release begins, whichever comes first. WithUnstated returns nil if all grants have recorded windows.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
 	for _, n := range l.Grants {
@@ -121,8 +121,8 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 }
 
 // Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time when the
-// client was certainly in the section. If a section may have ended before its recorded beginning, its span ends before
-// it begins. Such a span overlaps only spans that contain both positions.
+// client was certainly in the section. If a section may have ended before its recorded beginning, the span's end is
+// before its beginning. Such a span overlaps only spans that contain both of these positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]

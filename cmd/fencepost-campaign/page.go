@@ -51,7 +51,7 @@ type site struct {
 // of findings are in the same folder.
 const mainPage = "/campaign.html"
 
-// serve serves the pages until end is called, at an address that only this machine can reach.
+// serve serves the pages at an address that only this machine can reach, until end is called.
 func serve(ctx context.Context, at string, j *job, to console) (end func(), err error) {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, host := range s.hosts {
 		known = known || r.Host == host
 	}
-	// the request may come from another site's page, if that site's host name was made to resolve to this machine
+	// The request may come from another site's page, if that site has made its host name resolve to this machine.
 	if !known || r.Method != http.MethodGet {
 		http.Error(w, "forbidden", http.StatusForbidden)
 		return
@@ -116,7 +116,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is how soon the server must report the campaign's state.
+// answer is how long the server may take to report the campaign's state.
 const answer = 10 * time.Second
 
 func (s *site) status() (*status, error) {
@@ -154,12 +154,12 @@ func render(d *document.Document, at string) ([]byte, error) {
 }
 
 // slugOf returns the name of a finding's page. The name contains the finding's lowest seed, so a finding gets a new
-// page when it occurs with a lower one.
+// page when it occurs with a lower seed.
 func slugOf(f finding) string {
 	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
 }
 
-// errNoPage is returned if the requested page does not exist.
+// errNoPage is returned for a page that does not exist.
 var errNoPage = errors.New("there is no such page")
 
 // finding returns a finding's page. It shows the run with the finding's first seed, and that run's timeline.

@@ -94,8 +94,8 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// reopen reopens a finished campaign if the server has since lost or damaged some of its results, and tells the user.
-// Workers then repeat only the runs that produced these results.
+// reopen reopens a finished campaign if the server has since lost or damaged some of its results. It tells the user
+// that it has done so. Workers then repeat only the runs that produced these results.
 func (j *job) reopen(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err

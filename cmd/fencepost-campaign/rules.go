@@ -15,7 +15,7 @@ import (
 type rules struct {
 	Time     time.Duration `json:"time,omitempty"`     // how long the campaign may be coordinated
 	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
-	// The campaign stops once the true rate of broken promises per run is below Rate with 95% confidence.
+	// The campaign stops once the share of runs that break a promise is below Rate, with 95% confidence.
 	Rate float64 `json:"rate,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type state struct {
 	Runs int `json:"runs"`
 }
 
-// summary returns all subjects' findings and run counts so far, as a state encoded in JSON.
+// summary returns all subjects' findings and run counts so far, as a JSON object that encodes a state.
 func (j *job) summary() json.RawMessage {
 	var all state
 	for i, s := range j.subjects {

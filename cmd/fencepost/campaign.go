@@ -58,7 +58,7 @@ func findCampaign() (string, error) {
 }
 
 // become replaces this process with the program. On systems where a process cannot be replaced, it runs the program and
-// exits with its exit code.
+// exits with the program's exit code.
 func become(path string, args []string) error {
 	if runtime.GOOS != "windows" {
 		return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{path}, args...), os.Environ()))

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// job is one invocation of "fencepost run" or "fencepost replay", or of "fencepost merge" on the results of "fencepost
-// run".
+// job is one invocation of "fencepost run", of "fencepost replay", or of "fencepost merge" with the results of
+// "fencepost run".
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
@@ -61,7 +61,7 @@ func (j *job) runOne() error {
 	return j.Emit(report.Document(), judgment.Standing())
 }
 
-// report runs one seed and judges the run.
+// report performs and judges the run with one seed.
 func (j *job) report(seed uint64) (*single.Run, *format.Judgment, error) {
 	result, err := j.runner.Run(j.plan(seed))
 	if err != nil {
@@ -81,7 +81,7 @@ func (j *job) describe(r scenarios.Result, judged format.Judgment) (*single.Run,
 	return run, nil
 }
 
-// repeat returns a command that shows the run again, with this invocation's options.
+// repeat returns a command that, with this invocation's options, shows the run again.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
 		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(j.planPath(seed)), j.guest.With())
@@ -102,7 +102,7 @@ func (j *job) repeatAll() string {
 	return call
 }
 
-// runMany runs all seeds and shows the most instructive runs.
+// runMany performs the runs for all seeds, and shows the most instructive ones.
 func (j *job) runMany() error {
 	runs, err := search.NewRuns(j.scenario, j.faults, j.first, j.seeds, j.shard)
 	if err != nil {
@@ -118,7 +118,7 @@ func (j *job) runMany() error {
 	return j.conclude(runs) // Also if a run failed: report the others, and then the failure.
 }
 
-// conclude writes and reports the outcomes of all runs, or of those performed before an interruption.
+// conclude writes and reports the outcomes of all runs or, after an interruption, of the runs that were performed.
 func (j *job) conclude(runs *search.Result) error {
 	many, err := j.summary(runs)
 	if err != nil {
@@ -130,8 +130,8 @@ func (j *job) conclude(runs *search.Result) error {
 	return j.Emit(d, standing)
 }
 
-// summary returns the report on the runs. It repeats the runs worth showing, because a runner's history is valid only
-// until its next run.
+// summary returns the report on the runs. It repeats the runs that are worth showing, because a runner keeps a run's
+// history only until its next run.
 func (j *job) summary(runs *search.Result) (*search.RunsReport, error) {
 	s := j.scenario
 	many := &search.RunsReport{Result: runs, Subject: s, Repeat: j.repeatAll()}

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// porcupineViews ends the description of --html for commands that write a page about a single run.
+// porcupineViews is the end of the description of --html for commands that write a page about a single run.
 const porcupineViews = ", with porcupine's own views in the same folder"
 
 // register registers the flags that "fencepost run" and "fencepost replay" have in common.
@@ -109,7 +109,7 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// oneArgument requires exactly one argument. what describes it in error messages.
+// oneArgument requires exactly one argument, which error messages describe as what.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -143,7 +143,7 @@ func parsePlan(path string) (nemesis.Plan, error) {
 	return nemesis.ParsePlan(path, text)
 }
 
-// checkPlan returns an error if the plan does not fit the scenario, for example because it names unknown processes.
+// checkPlan returns an error if the plan does not fit the scenario. For example, it may name unknown processes.
 func checkPlan(path string, plan nemesis.Plan, s *scenarios.Scenario) error {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return fmt.Errorf("%s does not fit the scenario %s: %w", path, s.Name, err)

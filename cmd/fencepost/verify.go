@@ -111,7 +111,7 @@ func (j *verifyJob) run() error {
 	return j.Conclude(v)
 }
 
-// prepare reads the flags and checks, before anything runs, that the findings can be written.
+// prepare reads the flags. Before anything is run, it checks that the findings can be written.
 func (j *verifyJob) prepare() error {
 	o := &j.options
 	if j.time < 0 {

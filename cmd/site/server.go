@@ -1,7 +1,7 @@
-// Package site provides the page where users play with scenarios in a browser. It either serves the page from this
-// machine or writes it as a web site's files. On the web site, the simulator runs as WebAssembly in a worker.
+// Package site provides the page on which users can play with scenarios in a browser. It either serves the page from
+// this machine or writes it as the files of a web site. On the web site, the simulator runs as WebAssembly in a worker.
 //
-// Goals: only people who were given the served page's URL can use it. A web site's page does not send anything to
+// Goals: only people who have been given the served page's URL can use it. A web site's page does not send anything to
 // anyone. Its simulator is compiled from the source of the program that writes the files.
 //
 // Non-goals: what the page does (see scenarios/play).
@@ -33,9 +33,9 @@ type Server struct {
 	start      play.State
 }
 
-// Listen returns a server on a free port on this machine. Each time the page is loaded, the server calls load to get
-// the page's initial state. If load fails, the page uses the last state that was loaded successfully, or start if there
-// is none.
+// Listen returns a server that listens on a free port on this machine. Each time the page is loaded, the server calls
+// load to get the page's initial state. If load fails, the page uses the state from the last call that succeeded or, if
+// there was none, start.
 func Listen(start play.State, load func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,8 +64,9 @@ func (s *Server) Serve(ctx context.Context) error {
 // the scenario as an escaped string.
 const mostAsked = 4 << 20
 
-// ServeHTTP serves the page and handles its requests. It refuses every request addressed to another host name. Such a
-// request comes from another web site that has made its host name resolve to this machine (DNS rebinding).
+// ServeHTTP serves the page and handles its requests. It refuses every request that is addressed to another host name,
+// because such a request comes from another web site that has made its host name resolve to this machine (DNS
+// rebinding).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host != s.host():
@@ -79,8 +80,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page serves the page. It rereads the scenario file, so reloading the page shows the current file. If the file cannot
-// be read, the page shows the last version that could be read.
+// page serves the page. It reads the scenario file again, so that the user can see changes to the file by reloading the
+// page. If the file cannot be read, the page shows the last version that could be read.
 func (s *Server) page(w http.ResponseWriter) {
 	s.Lock()
 	if now, err := s.again(); err == nil {

@@ -35,8 +35,9 @@ const (
 	worker     = modulePath + "/scenarios/play/worker"
 )
 
-// inlined lists the packages in which runs spend most of their time. The compiler inlines functions only in these. That
-// halves the time for a long run, and the program is still a sixth smaller than with inlining everywhere.
+// inlined lists the packages in which runs spend most of their time. The compiler inlines functions only in these
+// packages. Compared to no inlining, this halves the time that a long run takes. Compared to inlining everywhere, it
+// makes the program a sixth smaller.
 var inlined = []string{"runtime", "internal/runtime/...", modulePath + "/sim", modulePath + "/sim/raft",
 	"go.etcd.io/raft/v3"}
 

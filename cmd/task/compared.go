@@ -14,7 +14,7 @@ type Comparison struct {
 	Seeds int // number of runs for each table cell
 }
 
-// Prepare checks, before anything runs, that the scenarios for all entries in the comparison can be written.
+// Prepare checks, before anything is run, that the scenarios for all entries in the comparison can be written.
 func (j *Comparison) Prepare() error {
 	err := j.Open("compare")
 	if err != nil || j.Out == "" {
@@ -27,8 +27,8 @@ func (j *Comparison) Prepare() error {
 	return j.Files.Spare(names...)
 }
 
-// Conclude writes the scenarios from which the figures were obtained, so that "fencepost run" can repeat them, and
-// reports the results.
+// Conclude reports the results. It also writes the scenarios from which the figures were obtained, so that "fencepost
+// run" can repeat them.
 func (j *Comparison) Conclude(c *compare.Comparison) error {
 	for i := range c.Locks {
 		for _, f := range c.Locks[i].Scenarios() {

@@ -22,36 +22,37 @@ import (
 type Mix struct {
 	// Fewest and Most limit the number of faults in one draw: 0 <= Fewest <= Most <= MaxFaults.
 	Fewest, Most int
-	// Weights says how often each kind is drawn relative to the others. A kind that is not possible in the run is never
-	// drawn.
+	// Weights says how often each kind is drawn, relative to the other kinds. A kind that is not possible in the run is
+	// never drawn.
 	Weights Weights
 	// Ranges of durations. Pause is how long a process is paused, and Jump is how far a clock jumps in either
 	// direction. Delay is how long a message is delayed, and Fsync is how much longer an fsync takes. Outage is how
 	// long a cut, drift, slow link or slow fsync lasts. Downtime is the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
-	// PPM is the largest drift, in either direction, from 1 to nemesis.MaxPPM.
+	// PPM is the largest drift in either direction. It must be from 1 to nemesis.MaxPPM.
 	PPM int
 	// Forever is the percentage of cuts and drifts that never end, and of crashes and shutdowns without a restart.
 	Forever int
 	// AtPoint is the percentage of triggers that are points. The rest are times.
 	AtPoint int
 	// Aimed is the percentage of faults that are moved to the time of an event in a fault-free run. Faults that strike
-	// at a named point are neither moved nor counted. A Generator does not have a fault-free run, so its caller moves
-	// the faults.
+	// at a named point are neither moved nor counted. A Generator's caller must move the faults, because the Generator
+	// does not have a fault-free run.
 	Aimed int
 	// Guided is the percentage of draws that are replaced by variations of an earlier plan whose run came close to
-	// breaking a law. A Generator's caller replaces them, because the Generator does not know how close a run came.
+	// breaking a law. A Generator's caller must do this, because the Generator does not know how close a run came.
 	Guided int
-	// Points lists the points that triggers may use. It should contain only points that the protocol passes.
+	// Points lists the points that triggers may use. It should contain only points that the protocol reaches.
 	Points []sim.Point
 	// Swarm makes each draw use only a random half of the kinds, so that some runs have only crashes and others only
 	// pauses and cuts. Faults that can hide each other's effects then also occur alone (Groce et al., Swarm Testing,
 	// 2012).
 	Swarm bool
-	// Without lists faults that are removed from each draw. The other faults in a draw do not change.
+	// Without lists faults that are removed from each draw. The draw's other faults do not change.
 	Without []nemesis.Exclusion
 	// Messages is the largest message or reply number that is drawn. Passes is the largest n that is drawn for a
-	// trigger such as "the n-th acquired", for which a client must reach a point n times. Both are at least 1.
+	// trigger such as "the n-th acquired", which waits until a client reaches a point for the n-th time. Both are at
+	// least 1.
 	Messages, Passes int
 
 	ttl time.Duration // the TTL passed to For
@@ -86,8 +87,7 @@ func (w Weights) With(kinds []string) Weights {
 	return w
 }
 
-// Additions returns the kinds in the mix that have a default weight of zero, which means that they are drawn only on
-// request.
+// Additions returns the kinds in the mix whose default weight is zero, which means that they are drawn only on request.
 func (m *Mix) Additions() (kinds []nemesis.Kind) {
 	for _, k := range nemesis.Kinds {
 		if k.Weight() == 0 && m.Weights[k] > 0 {
@@ -98,7 +98,7 @@ func (m *Mix) Additions() (kinds []nemesis.Kind) {
 }
 
 // Span is a range of durations that includes both ends. Draws are whole milliseconds. They cover all orders of
-// magnitude, with long durations more frequent: if Min can be doubled n times, the k-th doubling is drawn with
+// magnitude, but longer durations are more frequent: if Min can be doubled n times, the k-th doubling is drawn with
 // probability (2k-1)/n².
 type Span struct{ Min, Max time.Duration }
 
@@ -106,7 +106,7 @@ type Span struct{ Min, Max time.Duration }
 func Default() Mix { return For(10 * time.Second) }
 
 // For returns a mix with durations around the TTL, because locks break when something lasts slightly longer or slightly
-// shorter than the TTL. A TTL below 100 ms counts as 100 ms, and a TTL above an hour as an hour.
+// shorter than the TTL. A TTL below 100 ms is treated as 100 ms, and a TTL above an hour as an hour.
 func For(ttl time.Duration) Mix {
 	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
 	return Mix{
@@ -130,9 +130,9 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether a fault's durations lie within the mix's ranges. The fault need not have been drawn. A range
-// that equals the default for the TTL does not impose a limit, because a fault that was moved to the time of an event
-// may lie outside it.
+// allows reports whether a fault's durations lie within the mix's ranges. The fault may also be one that was not drawn.
+// A range that equals the default for the TTL does not impose a limit, because a fault that has been moved to the time
+// of an event may lie outside it.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
 	within := func(length time.Duration, s, usual Span) bool {

@@ -3,14 +3,17 @@ package shrink
 import "time"
 
 // This file defines which of two numbers is rounder, and so easier to read and remember. A counterexample should use
-// round numbers: "a pause of 20s" instead of "a pause of 17.386s", if both show the failure.
+// round numbers: "a pause of 20s" instead of "a pause of 17.386s", if the failure occurs with both.
 
-// roughness measures how far a number is from being round: the rounder of two numbers has the smaller roughness. Four
-// rules are applied in this order until one distinguishes the two numbers. The number with fewer significant digits is
-// rounder. A number with 5 as its last significant digit is rounder, and so is a number with 1 or 2 as its only
-// significant digit. A number is rounder if the decimal place of its first digit is closer to that of 10^home. The
-// smaller number is rounder. Different numbers have different roughness. n must not be negative; the roughness of 0 is
-// 0.
+// roughness measures how far a number is from being round: the rounder of two numbers has the smaller roughness. The
+// first of the following rules that distinguishes two numbers decides which of them is rounder:
+//
+// - the number with fewer significant digits
+// - the number whose last significant digit is 5, or whose only significant digit is 1 or 2
+// - the number in which the decimal place of the first digit is closer to that of 10^home
+// - the smaller number
+//
+// Different numbers have different roughness. n must not be negative; the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -24,7 +27,7 @@ func roughness(n int64, home int) int64 {
 	if away < 0 {
 		away = -away - 1
 	}
-	// The largest duration, a day in nanoseconds, has 14 digits.
+	// The mantissa has at most 14 digits: the largest duration is a day, in nanoseconds.
 	return ((2*int64(digits)+uneven)*64+int64(away))*100_000_000_000_000 + mantissa
 }
 
@@ -40,10 +43,10 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 	return mantissa, digits, zeros
 }
 
-// rounder returns numbers to try instead of n that may be rounder. It rounds n down and up to fewer digits, and to a
-// last digit of 0 or 5. If n has only one digit, it tries the other digits. It also tries 1, 2 and 5 times each power
-// of ten from 10^lowest to 10^highest. The list may contain duplicates, and numbers that are not rounder than n. For 0,
-// the list is empty. n must not be negative.
+// rounder returns numbers that may be rounder than n, so that they can be tried instead. It rounds n down and up to
+// fewer digits, and to a last digit of 0 or 5. If n has only one digit, the list also contains the numbers with other
+// digits. It always contains 1, 2 and 5 times each power of ten from 10^lowest to 10^highest. The list may contain
+// duplicates, and numbers that are not rounder than n. For 0, the list is empty. n must not be negative.
 func rounder(n int64, lowest, highest int) []int64 {
 	if n == 0 {
 		return nil
@@ -74,12 +77,12 @@ func power(tens int) int64 {
 	return p
 }
 
-// second is the exponent of a second in nanoseconds (10^9). Durations near a second count as the roundest.
+// second is one second as a power of ten of nanoseconds (10^9). Durations near a second count as the roundest.
 const second = 9
 
 func durationRoughness(d time.Duration) int64 { return roughness(int64(max(d, -d)), second) }
 
-// rounderDurations returns round durations from 1 ms to 500 s, and round durations near d, all with the same sign as d.
+// rounderDurations returns round durations, both near d and from 1 ms to 500 s. All have the same sign as d.
 func rounderDurations(d time.Duration) []time.Duration {
 	sign := time.Duration(1)
 	if d < 0 {
@@ -92,7 +95,7 @@ func rounderDurations(d time.Duration) []time.Duration {
 	return list
 }
 
-// weaker returns rounder drifts with the same sign as ppm.
+// weaker returns drifts that are rounder than ppm and have the same sign.
 func weaker(ppm int) []int {
 	sign := 1
 	if ppm < 0 {
@@ -105,8 +108,7 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller returns numbers to try instead of n: 1 to 12, then numbers at growing intervals, and always n-1. All are less
-// than n.
+// smaller returns numbers below n to try instead of n: 1 to 12, then numbers at growing intervals, and always n-1.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

@@ -24,7 +24,8 @@ func fileWord(s string) string {
 	}, s)
 }
 
-// FileNames is the set of words already used in file names, in lower case. It keeps the names unique.
+// FileNames is the set of words, in lower case, that are already used in file names. It is used to make each file name
+// unique.
 type FileNames map[string]bool
 
 // Of turns s into a word that can be used in a file name, and adds the word to the set. The word is unique, even on

@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// schemaName is the value of "schema" in every JSON document. It identifies the version of the schema (see Schema).
+// schemaName is the value of the "schema" field in every JSON document. It identifies the version of the schema (see
+// Schema).
 const schemaName = "fencepost/1"
 
 // Head has the fields that every JSON document begins with.

@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Described tells the schema about a JSON object that some commands print.
+// Described describes, for the schema, a JSON object that some commands print.
 type Described struct {
 	Commands []string // the commands that print the object
 	Object   any      // the zero value of its type, a struct that embeds Head
 	Is       string   // what the object is about, in a few words
 }
 
-// keyed is a struct that is printed with additional keys besides its fields. Keys returns these keys and describes them
-// for the schema. Their values are numbers, and they are printed before the fields.
+// keyed is implemented by structs that are printed with additional keys besides their fields. Keys returns these keys
+// and describes them for the schema. Their values are numbers, and they are printed before the fields.
 type keyed interface{ Keys() []Key }
 
 // Key is an additional key in the JSON object of a struct that implements keyed. Its value is a number.
@@ -94,13 +94,13 @@ type schema struct {
 
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// name returns the name under which a struct type is defined. It consists of the package and the type's own name,
-// without any JSON or Object suffix.
+// name returns the name under which a struct type is defined. It consists of the package name and the type's name,
+// without the suffix JSON or Object.
 func name(t reflect.Type) string {
 	return path.Base(t.PkgPath()) + "." + strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Object")
 }
 
-// define defines a struct type unless it is already defined, and returns a reference to the definition.
+// define defines a struct type, unless it is already defined. It returns a reference to the definition.
 func (s *schema) define(t reflect.Type) object {
 	if t.Name() == "" {
 		return s.structure(t)
@@ -131,8 +131,8 @@ func (s *schema) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// fields adds a struct type's fields to the schema. present is false if the struct is embedded by a pointer, in which
-// case all its fields may be missing.
+// fields adds a struct type's fields to the schema. present is false if the struct is embedded through a pointer,
+// because then all its fields may be missing.
 func (s *schema) fields(t reflect.Type, properties object, required *[]string, present bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -165,10 +165,10 @@ func (s *schema) fields(t reflect.Type, properties object, required *[]string, p
 	}
 }
 
-// texts is the interface of types that are printed as strings.
+// texts is the interface implemented by types that are printed as strings.
 var texts = reflect.TypeFor[encoding.TextMarshaler]()
 
-// value returns the schema for values of type t in field f.
+// value returns the schema for the values of field f, which have type t.
 func (s *schema) value(t reflect.Type, f *reflect.StructField) object {
 	switch kind := t.Kind(); {
 	case t == reflect.TypeFor[checker.Law]():

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Writer builds a page from parts. The page contains them in the order in which they were added.
+// Writer builds a page from parts. The parts appear on the page in the order in which they were added.
 type Writer struct {
 	frame frame
 	path  string
@@ -17,8 +17,8 @@ type Writer struct {
 // NewWriter begins a page for a file with the given path.
 func NewWriter(title, path string) *Writer { return &Writer{frame: newFrame(title), path: path} }
 
-// Beside returns the path of another page in the same folder as the page at the given path. It has the same file name
-// with the slug added before the extension.
+// Beside returns the path of another page in the same folder as the page at the given path. To get the new file name,
+// it adds the slug to the given one, before the extension.
 func Beside(path, slug string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "-" + slug + ".html"
 }
@@ -38,7 +38,7 @@ func (p *Writer) Mentions(word string) bool {
 // Put adds parts to the page.
 func (p *Writer) Put(parts ...Part) { p.body.WriteString(render(parts...)) }
 
-// Card adds a card with a heading, which may be empty. It calls show to add the card's parts.
+// Card adds a card with a heading, which may be empty. It calls show, which adds the card's contents.
 func (p *Writer) Card(heading string, show func()) {
 	p.Inside("section", "card", func() {
 		p.Put(If(heading != "", Heading(heading)))
@@ -46,7 +46,7 @@ func (p *Writer) Card(heading string, show func()) {
 	})
 }
 
-// Inside adds an element with the given name and class. It calls show to add the element's parts.
+// Inside adds an element with the given name and class. It calls show, which adds the element's contents.
 func (p *Writer) Inside(name, class string, show func()) {
 	p.Put(Raw("<" + name + ` class="` + class + `">`))
 	show()
@@ -67,7 +67,7 @@ func (p *Writer) Script(script string) {
 	}
 }
 
-// Body returns the markup for the parts that were added, without the frame.
+// Body returns the markup for the parts that have been added, without the frame.
 func (p *Writer) Body() string { return p.body.String() }
 
 // WriteDocument writes the whole page. It fails only if writing to w fails.

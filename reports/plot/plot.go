@@ -2,8 +2,9 @@
 // and a legend.
 //
 // Goals: the same diagram always gives the same bytes, and the same SVG on every platform. On a page, the diagram uses
-// the page's colors and so follows the theme. Everything that a color expresses is also expressed by a shape. A
-// float64() around a product keeps compilers from fusing the product with a sum, which would round differently.
+// the page's colors and so follows the theme. Everything that a color expresses is also expressed by a shape. If a
+// product is part of a sum, it is converted with float64(). Otherwise, some compilers would fuse the multiplication
+// with the addition, and the result would be rounded differently.
 //
 // Non-goals: other diagrams. gonum.org/v1/plot is not used: its colors are constants, its pictures have no name for a
 // screen reader, its sums are rounded differently on different platforms, and it adds 7 MB to the program and 9 s of
@@ -37,7 +38,7 @@ type Diagram struct {
 	Areas           []Area
 	Lines           []Line
 	Marks           []Mark
-	// the largest numbers of marks in a row and in a column; the marks are made small enough not to touch
+	// the largest number of marks in any row and in any column; the marks are drawn small enough not to touch
 	Columns, Rows int
 }
 

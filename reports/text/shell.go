@@ -2,9 +2,9 @@ package text
 
 import "strings"
 
-// Command writes a command for a person to paste, after a label if there is one. The spaces in the command are
-// preserved. If the command does not fit on a line, it continues on the next line, and a backslash before the line
-// break makes the shell join the lines.
+// Command writes a command that a person can paste, after a label if there is one. It preserves the spaces in the
+// command. If the command does not fit on a line, it continues on the next line, and a backslash before the line break
+// makes the shell join the lines.
 func (p *Writer) Command(indent int, label, text string) {
 	shift := p.shift // the rest of a broken argument must start in the first column
 	p.Indent(-shift, func() { p.command(shift+indent, label, Printable(text)) })
@@ -35,9 +35,9 @@ func (p *Writer) command(indent int, label, text string) {
 	p.Put(ln)
 }
 
-// breakArgument splits an argument so that its first part fits into width cells. It prefers to split after a slash. A
-// backslash between single quotes would be part of the argument. So if the split is between single quotes, the first
-// part closes the quotes and the rest opens them again.
+// breakArgument splits an argument so that its first part fits into width cells. If possible, it splits after a slash.
+// If the split is between single quotes, the first part closes the quotes and the rest opens them again, because a
+// backslash between single quotes would be part of the argument.
 func breakArgument(arg string, width int) (head, rest string) {
 	head = Clip(arg, width-1) // leave room for a quote
 	if i := strings.LastIndexByte(head, '/'); i > 0 {
@@ -78,8 +78,8 @@ func (q *quoting) pass(r rune) {
 	}
 }
 
-// arguments splits a command before each argument. The spaces after an argument stay with it. Spaces inside quotes do
-// not split the command.
+// arguments splits a command before each argument. The spaces after an argument remain attached to it. Spaces inside
+// quotes do not split the command.
 func arguments(text string) []string {
 	var out []string
 	var q quoting

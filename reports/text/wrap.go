@@ -47,7 +47,7 @@ func Clip(s string, width int) string { return displaywidth.TruncateString(s, wi
 // and a combining mark none.
 func Cells(s string) int { return displaywidth.String(s) }
 
-// isAddress reports whether a word is a web address. Addresses are not broken, so that they can be copied.
+// isAddress reports whether a word is a web address. Web addresses are not broken, so that they can be copied.
 func isAddress(word string) bool { return strings.Contains(word, "://") }
 
 // Printable replaces characters that a terminal would execute, rather than show, with spaces.

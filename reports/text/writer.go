@@ -35,10 +35,10 @@ func (p *Writer) Lines() int { return p.lines }
 // Err returns the underlying writer's first error.
 func (p *Writer) Err() error { return p.err }
 
-// Watch makes the writer record, from now on, whether it writes the given word, which must be in lower case.
+// Watch sets a word, in lower case, that the writer watches for: from now on, it records whether it writes this word.
 func (p *Writer) Watch(word string) { p.watch = word }
 
-// mention records whether text contains the watched word.
+// mention records that the watched word has been written, if text contains it.
 func (p *Writer) mention(text string) {
 	p.seen = p.seen || p.watch != "" && strings.Contains(strings.ToLower(text), p.watch)
 }
@@ -89,14 +89,14 @@ func (p *Writer) Put(l *Line) {
 // Blank writes an empty line.
 func (p *Writer) Blank() { p.Put(new(Line)) }
 
-// Gap sets whether to write an empty line before the next line. If no line follows, the empty line is not written
-// either. Gap returns the previous setting.
+// Gap determines whether an empty line is written before the next line. If no line follows, the empty line is not
+// written either. Gap returns the previous setting.
 func (p *Writer) Gap(wanted bool) (before bool) {
 	before, p.gap = p.gap, wanted
 	return before
 }
 
-// Indent calls write, and indents the lines that it writes by the given number of cells.
+// Indent calls write, and indents the lines that write produces by the given number of cells.
 func (p *Writer) Indent(cells int, write func()) {
 	width, shift := p.width, p.shift
 	p.width, p.shift = width-cells, shift+cells
@@ -151,19 +151,19 @@ func (p *Writer) Rule() {
 	p.Put(ln)
 }
 
-// Margin returns the column at which the right-aligned verdict ends. On a wide terminal, this is not the right edge, so
-// that the verdict stays near the rest of the line.
+// Margin returns the column at which right-aligned verdicts end. On a wide terminal, this is not the right edge: a
+// verdict must stay near the rest of its line.
 func (p *Writer) Margin() int { return min(p.width, 100) }
 
-// Draft returns a writer that holds its lines in memory. The caller can print them later with p.Include if there is
-// enough room.
+// Draft returns a writer that keeps its lines in memory. If there is enough room, the caller can write them later with
+// p.Include.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)
 	return &Writer{w: kept, kept: kept, width: p.width, shift: p.shift, color: p.color, watch: p.watch,
 		seen: p.seen}
 }
 
-// Include writes a draft's lines.
+// Include writes the lines of a draft.
 func (p *Writer) Include(draft *Writer) {
 	if p.gap && draft.lines > 0 {
 		p.gap = false
@@ -176,8 +176,8 @@ func (p *Writer) Include(draft *Writer) {
 	}
 }
 
-// Title writes the subject of a report, followed by a description of how large the result is, which may be empty. The
-// verdict is written at the right margin.
+// Title writes the subject of a report, followed by a description of the extent of the result, which may be empty. At
+// the right margin, it writes the verdict.
 func (p *Writer) Title(name, what, standing string, tone Style) {
 	if what != "" {
 		what = "  " + what
@@ -187,7 +187,7 @@ func (p *Writer) Title(name, what, standing string, tone Style) {
 	p.Put(ln.To(p.Margin()-Cells(standing)-2).Add(Plain, "  ").Add(tone, standing))
 }
 
-// Columns writes items to the right of a label, in as many columns of equal width as will fit.
+// Columns writes a label and, to its right, the items, in as many columns of equal width as will fit.
 func (p *Writer) Columns(label string, items []string) {
 	const gap = 3
 	from, wide := Cells(label), 0

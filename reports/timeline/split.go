@@ -16,7 +16,7 @@ type stay struct {
 }
 
 // split gives several lanes to a client that does several things at once with one lock, such as a service with many
-// goroutines. It uses as many lanes as are needed to keep them apart. Each stay goes to the first free lane.
+// goroutines. It uses as many lanes as it takes to keep them apart. Each stay goes to the first lane that is free.
 func (a *arranger) split() {
 	var lanes []clientLane
 	for i := range a.l.clients {
@@ -31,8 +31,8 @@ func (a *arranger) split() {
 	a.l.numberLanes()
 }
 
-// numberLanes records, for each client with several lanes, the lane of each attempt, and of each event that begins or
-// ends something.
+// numberLanes records which lane each attempt of a client with several lanes is in, and the same for each event that
+// begins or ends something.
 func (l *Lanes) numberLanes() {
 	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
 	for i := range l.clients {
@@ -78,7 +78,7 @@ func (c *clientLane) stays() []stay {
 	return all
 }
 
-// overlaps reports whether the client does two things with one lock at the same time.
+// overlaps reports whether the client ever does two things with one lock at the same time.
 func (c *clientLane) overlaps() bool {
 	busy := map[history.Lock]int{} // the position until which the client is busy with the lock
 	sections := c.Sections
@@ -102,7 +102,7 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// separate divides the lane into several, so that overlapping stays with one lock are in different lanes.
+// separate splits the lane into several lanes, so that overlapping stays with one lock are in different lanes.
 func (c *clientLane) separate() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}

@@ -32,8 +32,8 @@ func (o *Options) budget(ctx context.Context) (all, searching context.Context, b
 	return all, searching, b
 }
 
-// charge is called after each run. It ends the search for changes when the search has used its share of the budget, and
-// all work when the whole budget is used up.
+// charge is called after each run. When the search for changes has used its share of the budget, charge ends the
+// search. When the whole budget is used up, it ends all work.
 func (b *budget) charge() {
 	if b.limit == 0 {
 		return

@@ -20,8 +20,8 @@ type Change struct {
 	restart    time.Duration // minimum time that a crashed server stays away; 0: as stated in the faults
 }
 
-// circumstances lists the keys that advice leaves alone or changes only in certain cases. The values say why. An entry
-// can also be for a single value of a key. Advice may change all other keys.
+// circumstances says, for each key that advice leaves alone or changes only in certain cases, why this is so. An entry
+// can also be about a single value of a key. Advice may change all other keys.
 var circumstances = map[string]string{
 	"clients":                    "who uses the lock",
 	"network.delay":              "what the lock runs on",
@@ -51,8 +51,8 @@ var circumstances = map[string]string{
 	"mix.within":                 "what strikes",
 }
 
-// offered reports whether advice may change a key. The key must be part of the lock. If the clients are programs, they
-// must also be given the key's value.
+// offered reports whether advice may change a key. The key must be part of the lock. If the clients are programs, the
+// key's value must also be one that is passed to them.
 func (b *subject) offered(path string) bool {
 	ofClients := strings.HasPrefix(path, "lock.") || strings.HasPrefix(path, "work.")
 	if ofClients && !b.scenario.Takes(path) {
@@ -141,12 +141,12 @@ func (b *subject) unused(name string) bool {
 	return nested && len(s.Form.Words) > 0 && s.Get(&b.scenario.Clients[0].Lock).Word != ""
 }
 
-// set returns the change that sets a key to a value for all clients.
+// set returns a change that sets a key to the same value for all clients.
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		// if the lease becomes longer, the run must become longer, too, so that the effects of the longer lease can be
-		// seen
+		// If the lease becomes longer, the run must become longer, too. Otherwise, the effects of the longer lease
+		// could not be seen.
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
@@ -179,9 +179,9 @@ func (b *subject) group(path, text string) []Change {
 	return nil
 }
 
-// alternatives returns values for a key other than its current one: the words that the key accepts and, for a number,
-// some smaller and larger numbers. For a key that can also be a mapping, the list may contain "", which stands for the
-// mapping.
+// alternatives returns values for a key other than its current one. These are the words that the key accepts and, for a
+// number, some smaller and larger numbers. If the key can also be a mapping, the list may contain "", which stands for
+// the mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
 		text := f.Text(v)
@@ -231,8 +231,8 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 const documented = 10_000
 
 // restartDelay returns how long a crashed server must stay down so that every lease that it may have forgotten has
-// ended. This is the longest TTL, plus a tenth for clock differences. restartDelay returns zero if no fault restarts a
-// server sooner than that.
+// ended: the longest TTL, plus a tenth for clock differences. If no fault restarts a server sooner than that,
+// restartDelay returns zero.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
 	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
@@ -260,7 +260,7 @@ func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	return ttl
 }
 
-// protocol returns the change to another protocol. It includes the servers that the protocol needs, and removes the
+// protocol returns a change to another protocol. The change adds the servers that the protocol needs, and removes the
 // keys that the protocol does not accept.
 func (b *subject) protocol(d *locks.Definition) Change {
 	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name,
@@ -287,7 +287,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
 				remove(path)
-			// under a protocol without expiry, all the TTL does is limit how long a client waits
+			// In a protocol without expiry, the TTL only limits how long a client waits.
 			case stated && s.Path == "ttl" && under != "" && !d.Expires:
 				remove(path)
 			case stated && s.Path == "ttl":
@@ -308,14 +308,14 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// The minimum numbers of servers after a change of protocol. For Redlock, it is the number recommended in its
-// documentation. For a cluster, it is the smallest number that tolerates the loss of one member.
+// The minimum number of servers after a change of protocol. For Redlock, it is the number that its documentation
+// recommends. For a cluster, it is the smallest number with which the cluster tolerates the loss of one member.
 const (
 	redlockServers = 5
 	members        = 3
 )
 
-// servers extends change c with the servers that protocol d needs.
+// servers adds to change c the servers that protocol d needs.
 func (b *subject) servers(c Change, d *locks.Definition) Change {
 	set := func(path string, n int) {
 		c.edits = append(c.edits, edit{Path: "servers." + path, Value: strconv.Itoa(n)})
@@ -327,7 +327,7 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 				c.edits = append(c.edits, edit{Path: "servers." + key, Remove: true})
 			}
 		}
-		// these faults are possible only with some kinds of servers
+		// These faults are possible only on some kinds of servers.
 		for _, path := range []string{"mix.slow-fsync", "mix.with"} {
 			if b.has(path) || len(b.doc.List(path)) > 0 {
 				c.edits = append(c.edits, edit{Path: path, Remove: true})
@@ -371,5 +371,5 @@ func (b *subject) splitCluster() (edits []edit) {
 	return edits
 }
 
-// asked returns the number of servers that a client sends its requests to.
+// asked returns the number of servers to which a client sends its requests.
 func (b *subject) asked() int { return b.scenario.Servers.N }

@@ -20,14 +20,14 @@ type Report struct {
 	Scenario *scenarios.Scenario
 	Written  []string // scenario files of the first changes; "" if the file of a change was not written
 	Diff     string   // how the first of these files differs from the scenario's file
-	// why no file was written for the first change, and what to change by hand; nil if the file was written
+	// if no file was written for the first change, the reason, and what to change by hand; otherwise nil
 	ByHand *CommentsError
 	Files  string // folder that holds the files
 	Repeat string // command that repeats the search
 }
 
-// breach describes how often a promise is broken, and why: "ownership in 3 of 20 runs: removed by non-owner". A breach
-// without a cause means that no run broke the promise, but no run showed that it is kept, either.
+// breach describes how often a promise is broken, and why: "ownership in 3 of 20 runs: removed by non-owner". If a
+// breach has no cause, no run broke the promise, but no run showed that it is kept, either.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " no longer holds in any run"
@@ -73,8 +73,8 @@ func (a *Report) outcome() string {
 // otherRuns returns the number of runs per change under faults of all kinds.
 func (a *Report) otherRuns() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
-// plans returns the faults that break the lock, one per line. These are the file's faults, or the random plans that
-// were found.
+// plans returns the faults that break the lock, one fault per line. These are the scenario file's faults or, if random
+// plans were tried, the plans that were found.
 func (a *Report) plans() []string {
 	if a.Own {
 		return document.Texts(a.Scenario.Faults)
@@ -99,7 +99,7 @@ func (a *Report) causes(law checker.Law) []string {
 	return all
 }
 
-// mostAdvised is the maximum number of changes in text output. The JSON output contains all changes.
+// mostAdvised is the maximum number of changes in text output. JSON output contains all of them.
 const mostAdvised = 8
 
 // Document returns the report. It says first what to do, in a sentence and as a diff, then what breaks the lock, and
@@ -135,7 +135,7 @@ func (a *Report) Document() *document.Document {
 	return d
 }
 
-// conclusion returns the advice in a few sentences.
+// conclusion returns the report's advice in a few sentences.
 func (a *Report) conclusion() string {
 	sentences := []string{a.advice()}
 	if untried := a.untried(); untried != "" {
@@ -181,8 +181,8 @@ func (a *Report) advice() string {
 	return fmt.Sprintf("No change and no pair keeps every promise. The closest is: %s. %s", change, a.nearest(best))
 }
 
-// untried says what was not tried because the work was interrupted or the budget was used up. It is empty if everything
-// was tried.
+// untried says what was not tried because the work was interrupted or the budget was used up. It returns "" if
+// everything was tried.
 func (a *Report) untried() string {
 	var left []string
 	if n := a.Seeds - a.Explored; !a.Own && n > 0 {
@@ -209,8 +209,8 @@ func (a *Report) untried() string {
 	return fmt.Sprintf("%s. Not tried: %s.", why, text.Join(left, " and "))
 }
 
-// kept says in how many runs a change keeps every promise. It also lists the promises that are still broken as before
-// or that no lock can keep, and the faults that no longer have a target.
+// kept says in how many runs a change keeps every promise. It also lists the promises that are still broken, because
+// the change does not help or because no lock can keep them, and the faults that no longer have a target.
 func (a *Report) kept(t *Tried) string {
 	natural := func(b Breach) bool { return b.Nature != "" }
 	asBefore := func(b Breach) bool { return b.Nature == "" }
@@ -268,8 +268,8 @@ func (a *Report) nearest(t *Tried) string {
 
 const givesUp = "clients give up where they acquired the lock before"
 
-// trialsOf says in how many runs a change was tried, for example "in 20 runs under these faults and 2,100 under new
-// faults of the same kinds".
+// trialsOf says in how many runs a change was tried: "in 20 runs under these faults and 2,100 under new faults of the
+// same kinds".
 func (a *Report) trialsOf(t *Tried) string {
 	runs := text.CountGrouped(t.Given.Runs, "run")
 	if a.withoutFaults() {
@@ -285,8 +285,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy returns the promises that t.Known says are broken. It considers only the breaches accepted by selects.
-// counts says in how many runs each was broken: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy returns the promises that, according to t.Known, are broken. It considers only the breaches that selects
+// accepts. counts says in how many runs each promise was broken: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, selects func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -403,8 +403,8 @@ func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 		strconv.Itoa(c.Servers))...)
 }
 
-// remarks returns the notes below a change in the table: what it breaks, what it leaves broken, whether it makes a lock
-// last forever, and whether it is confirmed.
+// remarks returns the notes below a change in the table. They say what the change breaks, what it leaves broken,
+// whether it makes a lock last forever, and whether it is confirmed.
 func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	add := func(tone document.Tone, mark, words string) {
 		all = append(all, document.Paragraph{Words: mark + " " + words, Tone: tone})
@@ -464,8 +464,8 @@ func (a *Report) marked() string {
 	return words
 }
 
-// natures explains why no lock can keep some promises: those that no change keeps, and those that the best change
-// breaks. It states each reason once.
+// natures explains why no lock can keep certain promises: among those that are broken without a change, and among those
+// that the best change breaks. It states each reason once.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {
@@ -496,8 +496,9 @@ func (a *Report) elsewhereWords() string {
 	return fmt.Sprintf(", in up to %d runs in which they strike servers that the change adds", most)
 }
 
-// freshly returns the number of runs under fresh faults that break the unchanged lock. If several laws are broken, it
-// is the number for the law that is broken most often. The report uses it to show how severe the fresh faults are.
+// freshly returns the number of runs under fresh faults in which the unchanged lock breaks. If several laws are broken,
+// it is the number for the law that is broken most often. The report uses this number to show how severe the fresh
+// faults are.
 func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {
 		most = max(most, a.Base.Fresh.violated(l))
@@ -505,7 +506,8 @@ func (a *Report) freshly() (most int) {
 	return most
 }
 
-// suite returns a test suite with a case for each broken promise, or with a single case if none is broken.
+// suite returns a test suite with one case for each broken promise. If no promise is broken, the suite has a single
+// case.
 func (a *Report) suite() document.Suite {
 	name := a.Scenario.Name
 	s := document.Suite{Name: "advise " + name, Repeat: a.Repeat}

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// Wrongs collects false statements, grouped by kind. At the end of the test, it logs some cases of each kind. It also
-// writes a list of all cases to list.txt in the test's artifact directory, along with a scenario file for each case. To
-// keep these files, use "go test -artifacts -outputdir DIR".
+// Wrongs collects false statements, grouped by kind. At the end of the test, it logs some cases of each kind. In the
+// test's artifact directory, it also writes list.txt, which lists all cases, and a scenario file for each case. To keep
+// these files, use "go test -artifacts -outputdir DIR".
 type Wrongs struct {
 	t      testing.TB
 	folder string
 	kinds  map[string][]string
 }
 
-// NewWrongs returns a Wrongs, which reports the cases it has collected when test t ends.
+// NewWrongs returns a Wrongs that reports its cases when the test t ends.
 func NewWrongs(t testing.TB) *Wrongs {
 	w := &Wrongs{t, t.ArtifactDir(), map[string][]string{}}
 	t.Cleanup(w.report)
@@ -50,8 +50,8 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// path returns a path for a file with the given name and text. If a file with this name but a different text already
-// exists, path adds a number to the name, because different scenarios may have the same name and seed.
+// path returns a path for a file with the given name and text. Different scenarios may have the same name and seed.
+// Therefore, if a file with this name but a different text already exists, path adds a number to the name.
 func (w *Wrongs) path(name, text string) string {
 	path := filepath.Join(w.folder, name+".yaml")
 	for n := 2; ; n++ {
@@ -63,7 +63,7 @@ func (w *Wrongs) path(name, text string) string {
 	}
 }
 
-// Count returns the number of cases whose kind begins with the prefix.
+// Count returns the number of cases whose kind begins with the given prefix.
 func (w *Wrongs) Count(prefix string) (n int) {
 	for kind, cases := range w.kinds {
 		if strings.HasPrefix(kind, prefix) {
@@ -73,7 +73,7 @@ func (w *Wrongs) Count(prefix string) (n int) {
 	return n
 }
 
-// mostLogged is how many cases of each kind are logged at most; list.txt has the complete list.
+// mostLogged is the maximum number of cases of each kind that are logged. The complete list is in list.txt.
 const mostLogged = 10
 
 // report logs each kind's cases, starting with the most frequent kind, and writes list.txt.

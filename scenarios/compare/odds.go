@@ -38,9 +38,9 @@ const (
 // MaxOddsServers is the maximum number of servers for which the odds are measured.
 const MaxOddsServers = 9
 
-// Formula returns the probability that the servers that never granted the lock and those that lost it form a second
-// quorum: P(Bin(h, k) >= q - (N - h)). Here, h of the N servers granted the lock, k is the probability that any one of
-// them loses it, and q is the quorum.
+// Formula returns the probability that the servers that never granted the lock, together with those that lost it, form
+// a second quorum: P(Bin(h, k) >= q - (N - h)). Here, h of the N servers granted the lock, k is the probability that
+// any one of them loses it, and q is the quorum.
 func (o *Odds) Formula() float64 {
 	least := o.Quorum - (o.Servers - o.Held)
 	if least <= 0 {
@@ -54,8 +54,8 @@ func (o *Odds) Formula() float64 {
 	return p
 }
 
-// Article returns k^N, which is the probability that Redlock loses the lock according to Alibaba Cloud's article. It is
-// the probability that all servers lose the lock at once.
+// Article returns k^N, the probability that all servers lose the lock at once. According to Alibaba Cloud's article,
+// this is the probability that Redlock loses the lock.
 func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
 
 // measured returns the fraction of runs in which mutual exclusion was lost.
@@ -85,8 +85,8 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// Measure performs the given number of runs, with seeds starting at 0. In each run the first Held servers grant the
-// lock to client-1. Then all servers fail over or restart, and each loses the lock with the given probability. Then
+// Measure performs the given number of runs, with seeds starting at 0. In each run, the first Held servers grant the
+// lock to client-1. All servers then fail over or restart, and each loses the lock with the given probability. Finally,
 // client-2 requests the lock. When ctx is done, Measure returns what it has measured so far.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
@@ -121,7 +121,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	return &o, err
 }
 
-// losses returns one fault for each server, which makes that server lose the lock.
+// losses returns one fault for each server. The fault makes its server lose the lock.
 func (o *Odds) losses() ([]nemesis.Fault, error) {
 	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
 	if o.By == ByRestart {
@@ -149,8 +149,8 @@ func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) 
 	return plan
 }
 
-// oddsScenario returns the scenario for the runs. client-2 begins after all failovers. If it began earlier, it might
-// get the lock from a master that is later deposed, and this grant would block its own next attempt.
+// oddsScenario returns the scenario for the runs. In it, client-2 begins after all failovers. If it began earlier, it
+// might get the lock from a master that is deposed later, and this grant would block its own next attempt.
 func oddsScenario(o *Odds) string {
 	replicas := 1
 	if o.By == ByRestart {

@@ -20,8 +20,8 @@ type Options struct {
 	Starts  int    // number of searches of each mutant, which start from seeds that are far apart; at least 1
 	Unaimed bool   // repeat the searches without faults that are aimed at events
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
-	// Crew performs the runs. Its Hands are workers created by NewWorker. It reports how many searches have ended, and
-	// how many of the sound locks' runs.
+	// Crew performs the runs. Its Hands are workers that NewWorker returned. It reports how many searches have ended,
+	// and how many of the sound locks' runs have.
 	campaign.Crew `json:"-"`
 	// Now is the host's clock. It is used to measure how long a mutant's searches take. If it is nil, nothing is
 	// measured.
@@ -31,13 +31,13 @@ type Options struct {
 // seedDistance is the minimum distance between the start seeds of a mutant's searches.
 const seedDistance = 1_000_000
 
-// start returns a search's first seed, given the search's number, counted from 0. A mutant's searches have no seeds in
-// common.
+// start returns the first seed of a mutant's search with the given number; the numbers begin at 0. A mutant's searches
+// do not have any seeds in common.
 func (o *Options) start(number int) uint64 {
 	return o.First + uint64(number)*uint64(seedDistance*((o.Seeds-1)/seedDistance+1))
 }
 
-// Last returns the highest seed that a run may use. ok is false if it does not fit into a uint64.
+// Last returns the highest seed that any of the runs may use. ok is false if this seed does not fit into a uint64.
 func (o *Options) Last() (seed uint64, ok bool) {
 	of := new(big.Int).SetUint64(seedDistance * uint64((o.Seeds-1)/seedDistance+1))
 	of.Mul(of, big.NewInt(int64(o.Starts-1))).Add(of, big.NewInt(int64(max(o.Seeds, o.Sound)-1)))
@@ -45,16 +45,16 @@ func (o *Options) Last() (seed uint64, ok bool) {
 	return of.Uint64(), of.IsUint64()
 }
 
-// place identifies one search: the mutant, the index of the start seed, and whether the faults are drawn entirely at
-// random, without aiming any at events in a fault-free run.
+// place identifies one search by its mutant and the index of its start seed. unaimed is set if the faults are drawn
+// entirely at random, that is, without aiming any at events in a fault-free run.
 type place struct {
 	mutant, number int
 	unaimed        bool
 }
 
-// searches returns the number of searches. First come all mutants' searches from the first start seed, then all
-// searches from the second start seed, and so on. The searches without aimed faults (faults that strike at an event of
-// the fault-free run) come last.
+// searches returns the number of searches. They are ordered by start seed: first come all mutants' searches from the
+// first start seed, then those from the second, and so on. The searches without aimed faults (faults that strike at an
+// event of the fault-free run) come last.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0
@@ -110,7 +110,7 @@ type outcome struct {
 	lost   string                // why there is no result
 }
 
-// search performs search number i.
+// search performs the search with number i.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	start, at := o.now(), o.place(i)
 	m := &mutants[at.mutant]
@@ -128,7 +128,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of the search at the given place.
+// take stores the result of the search that at identifies.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	if s.lost != "" {
@@ -205,7 +205,7 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do appends the lock's name to the stage's name and passes the stage on.
+// Do appends the lock's name to the stage's name, and passes the stage on.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
@@ -237,7 +237,7 @@ type worker struct {
 	locks   map[string]*search.Worker
 }
 
-// Make performs a stage's jobs at positions first to first+size-1.
+// Make performs a stage's jobs from position first to position first+size-1.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants.Make(ctx, s, first, size)

@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Option is a word that a key accepts, with the value that it stands for.
+// Option is a word that a key accepts, along with the value that the word stands for.
 type Option[V any] struct {
 	Word  string
 	Value V
 }
 
-// Options returns one option for each word, with the word itself as its value.
+// Options returns one option for each word. The option's value is the word itself.
 func Options[V ~string](words ...V) []Option[V] {
 	options := make([]Option[V], len(words))
 	for i, w := range words {
@@ -75,8 +75,8 @@ func Number[T any](path string, where func(*T) *int, standard, least, most int, 
 	return k
 }
 
-// number returns a key whose value is a number. All the words in words stand for zero, and the first is used to print
-// zero.
+// number returns a key whose value is a number. Each of the given words stands for zero. Zero is printed as the first
+// word.
 func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, standard int64, meaning string,
 	words []string) Key[T] {
 	value := func(n int64) Value {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// ReadLaw reads the expected outcome for a law: holds, any, violated, or violated by CAUSE. A detail in parentheses may
-// follow the cause.
+// ReadLaw reads the expected outcome for a law: holds, any, violated, or violated by CAUSE. The cause may be followed
+// by a detail in parentheses.
 func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"
 	text, ok := r.Scalar(n, what)
@@ -35,7 +35,7 @@ func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	return Law{Outcome: checker.Violated, Cause: c}, ok
 }
 
-// readCause reads a cause such as "lost in crash" or "lost in crash (unsynced)". place is where it begins.
+// readCause reads a cause such as "lost in crash" or "lost in crash (unsynced)". place is where the cause begins.
 func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	kind, detail, hasDetail := strings.Cut(text, " (")
 	var kinds []string
@@ -53,7 +53,7 @@ func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	return checker.Cause{}, false
 }
 
-// readDetail reads the detail of a cause, such as "unsynced)", after its opening parenthesis.
+// readDetail reads the part of a cause after the opening parenthesis, such as "unsynced)".
 func readDetail(r *Reader, place Place, kind checker.CauseKind, text string,
 	known []string) (checker.Cause, bool) {
 	word, closed := strings.CutSuffix(text, ")")

@@ -24,11 +24,11 @@ func (m Mismatch) String() string {
 // Match compares the outcome of a run with what the scenario expects.
 //
 // A law that the scenario does not name must not be violated, unless the promise excuses the cause. A law that the
-// scenario names must have the expected outcome, unless any outcome is accepted. If a law is expected to be violated
-// with one cause, violations with other causes are accepted as well.
+// scenario names must have the expected outcome, unless the scenario accepts any outcome. If the scenario expects a law
+// to be violated with one cause, Match also accepts violations with other causes.
 //
-// undecided reports that a named law could not be fully judged. That is not a mismatch. Nor is a cause that the servers
-// did not record. Law mismatches come first, in the order of checker.Laws, followed by metric mismatches.
+// undecided reports that a named law could not be fully judged. That is not a mismatch, and neither is a cause that the
+// servers did not record. Law mismatches come first, in the order of checker.Laws, followed by metric mismatches.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -79,7 +79,7 @@ func (e Law) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
-// outcome returns a finding's outcome and first cause, as written in scenario files.
+// outcome returns a finding's outcome and first cause, worded as in a scenario file.
 func outcome(got *checker.Finding) string {
 	return Law{Outcome: got.Outcome, Cause: got.Cause}.String()
 }
@@ -87,8 +87,8 @@ func outcome(got *checker.Finding) string {
 // String returns the bound as it appears in the scenario file.
 func (b Bound) String() string { return b.Text }
 
-// mismatch reports whether the metric is outside its bound. A metric without samples does not satisfy any bound, so a
-// run in which nothing happened does not pass. The exception is a metric that is zero without samples.
+// mismatch reports whether the metric is outside its bound. A metric without samples does not satisfy any bound, unless
+// it is a metric that is zero without samples. Therefore, a run in which nothing happened does not pass.
 func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	got, ok := m.Of(b.Name)
 	known, _ := metricOf(b.Name)
@@ -101,7 +101,7 @@ func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	return Mismatch{b.Name, b.Text, metricText(got)}, true
 }
 
-// metricText formats a metric's value like a bound.
+// metricText formats a metric's value in the way that bounds are formatted.
 func metricText(m checker.Metric) string {
 	text := strconv.FormatFloat(m.Value, 'g', 6, 64)
 	if m.Unit == inSeconds {

@@ -84,7 +84,7 @@ func (r *Reader) Name(n ast.Node) (string, bool) {
 	return r.name(n, letters, "letters, digits and - _ . : / { }")
 }
 
-// name reads a name made of the given letters. what describes these letters in messages.
+// name reads a name that consists of the given letters. what describes these letters in messages.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -190,7 +190,7 @@ func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
-// withinRange returns the position in the file of the byte at an offset in n's text.
+// withinRange returns the place in the file of the byte at the given offset in n's text.
 func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	place, ok := r.InLine(n, text)
 	if !ok {
@@ -200,7 +200,7 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 }
 
 // allowance reads the time that a client subtracts from a validity to allow for clock drift. It is written as "1% +
-// 2ms", as one of these two parts, or as off.
+// 2ms", as only one of these two parts, or as off.
 func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)

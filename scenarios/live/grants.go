@@ -142,7 +142,8 @@ func (h *hold) settle(value string) {
 	}
 }
 
-// answered records that a reply to one of the attempt's requests has arrived. sent is when the client sent the request.
+// answered records that a reply to one of the attempt's requests has arrived. sent is the time at which the client sent
+// the request.
 func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	for _, y := range h.yes {
 		if y.server == server && !y.said {
@@ -181,8 +182,9 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when the client sent each request that was answered. Unless the ZooKeeper session has ended, such a
-// request extends it until one TTL after the request was sent. The answer also tells the client which keys it has set.
+// follow records when the client sent each request that has been answered. Such a request extends the ZooKeeper
+// session, unless it has ended, until one TTL after the request was sent. The answer also tells the client which keys
+// it has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -207,8 +209,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant combines the servers' grants so far into one grant. The lock counts as granted once a quorum has granted it,
-// because the client may then decide that it holds the lock. ok is false if no server has granted the lock.
+// grant combines what the servers have granted so far into one grant. The lock counts as granted once a quorum has
+// granted it, because the client may then decide that it holds the lock. ok is false if no server has granted the lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

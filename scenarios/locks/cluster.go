@@ -12,7 +12,7 @@ import (
 // way as client libraries do.
 
 // slots maps the slots of a Redis Cluster to the masters that serve them, as far as a client knows. The client asks for
-// the slots (CLUSTER SLOTS) before its first request and after a request that got no reply. It also learns from MOVED
+// the slots (CLUSTER SLOTS) before its first request and after any request that got no reply. It also learns from MOVED
 // replies.
 type slots map[int]sim.ProcessID
 
@@ -23,8 +23,8 @@ const mostRedirections = 3
 // slotsTimeout is how long a client waits for a reply to CLUSTER SLOTS before it asks the next member.
 const slotsTimeout = 100 * time.Millisecond
 
-// routed sends a request to the master that serves its key, and follows redirections. The master that serves the lock's
-// own key becomes the lock's current master.
+// routed sends a request to the master that serves its key, and follows redirections. If that key is the lock's own,
+// the master becomes the lock's current master.
 func (l *single) routed(env sim.Env, r sim.Request) *sim.Reply {
 	slot := redis.KeySlot(keyOf(l.config, r.Args))
 	reply := l.routedOnce(env, r, slot)
@@ -65,8 +65,9 @@ func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 	return ask(env, l.timeout(), r)
 }
 
-// askForSlots asks one member after another which master serves the slots of the lock's keys. If no member replies, it
-// returns the slots that the masters serve in a newly created cluster.
+// askForSlots asks one member after another which masters serve which slots, until one replies. If none replies, the
+// result is empty, and routedOnce assumes that each master still serves the slots that it got when the cluster was
+// created.
 func (l *single) askForSlots(env sim.Env) slots {
 	known := slots{}
 	for i := range l.config.Servers {
@@ -95,8 +96,8 @@ func (l *single) askForSlots(env sim.Env) slots {
 	return known
 }
 
-// redirected returns the first word of a reply that redirects the client (MOVED or ASK), and the server to which it
-// redirects. For other replies, both are empty.
+// redirected returns the first word of a reply that redirects the client (MOVED or ASK), and the server to redirect to.
+// For any other reply, both are empty.
 func redirected(r *sim.Reply) (how string, to sim.ProcessID) {
 	words := strings.Fields(r.Error())
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {

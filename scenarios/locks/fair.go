@@ -11,8 +11,8 @@ import (
 )
 
 // Fair is a lock on one Redis server with a queue of waiting clients, like Redisson's RedissonFairLock. A list contains
-// their places in the order in which they asked. A sorted set contains the time at which each place expires on the
-// server's clock.
+// the clients' places, in the order in which they asked. A sorted set contains the time, on the server's clock, at
+// which each place expires.
 const Fair Protocol = "fair"
 
 func init() {
@@ -93,8 +93,8 @@ const (
 	// A client's place in the queue expires place-timeout after the client first asked for the lock, even if it is
 	// still waiting (redisson 3004).
 	fixedPlaces placeTimes = "fixed"
-	// Each place in the queue expires one place-timeout later than the one before it, so the timeouts of clients that
-	// are gone add up (redisson 1104, 6150).
+	// Each place in the queue expires one place-timeout later than the one before it. Therefore, the timeouts of
+	// clients that are gone add up (redisson 1104, 6150).
 	addedPlaces placeTimes = "added"
 	keptPlaces  placeTimes = "kept" // never (redisson 4595)
 )
@@ -117,7 +117,8 @@ var fairKeys = []format.Key[fairConfig]{
 		"a client that gives up removes its place in the queue; `off`: the place stays until it ends (redisson 5019)"),
 }
 
-// queueOf returns the key of the list of places, and placesOf the key of the sorted set with their expiry times.
+// queueOf returns the key of the list of places. placesOf returns the key of the sorted set that contains their expiry
+// times.
 func queueOf(key history.Lock) string  { return string(key) + ":queue" }
 func placesOf(key history.Lock) string { return string(key) + ":places" }
 
@@ -172,11 +173,11 @@ end
 return 1`
 )
 
-// placeScripts contains, for each way that places can expire, the last part of the script that asks for the lock.
+// placeScripts maps each way in which places can expire to the last part of the script that asks for the lock.
 var placeScripts = map[placeTimes]string{renewedPlaces: renewPlace, fixedPlaces: fixPlace, addedPlaces: addPlace,
 	keptPlaces: fixPlace}
 
-// fair is a fair lock. A waiting client repeats its request again and again, but always for the same place in the
+// fair is a fair lock. A waiting client repeats its request again and again, but always keeps the same place in the
 // queue.
 type fair struct {
 	*single

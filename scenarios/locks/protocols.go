@@ -13,8 +13,8 @@ import (
 // Setting is one lock setting in a scenario file: a key in the "lock" mapping.
 type Setting = format.Key[Config]
 
-// Backend is the kind of servers that a protocol uses. Its name is also the name of the setting in the "servers"
-// mapping that selects it.
+// Backend is the kind of server that a protocol uses. In a scenario's "servers" mapping, the setting with the same name
+// selects it.
 type Backend string
 
 // The kinds of servers.
@@ -40,18 +40,17 @@ type Definition struct {
 	Later   bool            // the expiry is set in a second step, and the lock has none until then
 	Renews  bool            // the library keeps the lock alive in the background, so it may notify its client of a loss
 	Tokens  bool            // a holder gets a fencing token
-	// Leaves is set if, by default, a client does not delete its key when it releases the lock, but lets the key
-	// expire.
+	// Leaves is set if, by default, a client that releases the lock does not delete its key, but lets it expire.
 	Leaves bool
 	Shares bool // the protocol is a semaphore, which is useful only with several permits
-	// Settings are the settings that the protocol accepts. Each comes with the words that are allowed as its value, and
-	// its default for this protocol.
+	// Settings are the settings that the protocol accepts, each with the words that it accepts as a value and with its
+	// default for this protocol.
 	Settings []Setting
-	// Without says, for each setting that only other protocols accept, why this protocol does not accept it and what to
-	// write instead.
+	// Without says, for each setting that only other protocols accept, why this protocol does not accept it, and what
+	// to write instead.
 	Without map[string]string
-	// Alike says, for each setting that must be the same for all clients, why it must be the same and what to write
-	// instead of an override.
+	// Alike says, for each setting that must be the same for all clients, why this is so, and what to write instead of
+	// an override.
 	Alike map[string]string
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
 	Measures func(*Config) []history.Measure
@@ -61,8 +60,8 @@ type Definition struct {
 	// Refused returns settings that contradict each other, or that are impossible with the given number of Redis
 	// masters (0 if unknown). If Refused is nil, no settings are refused.
 	Refused func(c *Config, masters int) []Refusal
-	// Order returns how long a client's place remains in a fair lock's queue after the client has stopped waiting. It
-	// is nil, or returns 0, if the lock does not promise an order.
+	// Order returns how long a client that has stopped waiting for a fair lock keeps its place in the lock's queue.
+	// Order is nil, or returns 0, if the lock does not promise an order.
 	Order func(*Config) time.Duration
 	// Foreign creates the locks of a protocol whose code is in another package. It is nil for this package's own
 	// protocols.
@@ -70,33 +69,33 @@ type Definition struct {
 
 	make  func(requester) protocol
 	lasts func(*Config) time.Duration // see Lasts; nil: the TTL
-	// quorum returns how many servers must grant a lock. If it is nil, a majority must if Several is set, and otherwise
-	// one.
+	// quorum returns how many servers must grant a lock. If it is nil, the number is a majority of the servers if
+	// Several is set, and one otherwise.
 	quorum func(*Config) int
 	// complete sets those of the protocol's own settings that depend on the number of servers. It is nil if there are
-	// none.
+	// no such settings.
 	complete func(c *Config, servers int)
-	// badName says why a lock cannot have a name, and returns the most similar allowed name, if there is one. If
-	// badName is nil, all names are allowed.
+	// badName explains why a lock cannot have a given name, and returns the most similar allowed name, if there is one.
+	// If badName is nil, all names are allowed.
 	badName func(history.Lock) (problem, right string)
-	// clash says why the servers would treat the second of two locks as a part of the first, and what to write instead.
-	// If clash is nil, this cannot happen.
+	// clash explains why the servers would treat the second of two locks as a part of the first, and what to write
+	// instead. It is nil if this cannot happen.
 	clash func(a, b history.Lock) string
 	// secondKey returns the second key in a lock's scripts. If secondKey is nil, the scripts have only one key.
 	secondKey func(history.Lock) string
 }
 
-// Refusal is a setting with a value that the protocol does not accept, along with the reason.
+// Refusal says that the protocol does not accept the value of a setting, and why.
 type Refusal struct{ Key, Why string }
 
-// definitions lists all protocols, and settings their settings, in the order of the reference documentation.
+// definitions lists all protocols, and settings lists their settings, both in the order of the reference documentation.
 var (
 	definitions []*Definition
 	settings    []Setting
 )
 
-// Register adds a protocol. It is called by the init function in the protocol's file. The order of these calls does not
-// affect the order in which the file format reference lists protocols.
+// Register adds a protocol. It is called by the init function in the protocol's file. The order in which the file
+// format reference lists protocols does not depend on the order of these calls.
 func Register(d *Definition) {
 	if Define(d.Name) != nil {
 		panic("locks: two protocols are called " + string(d.Name))
@@ -160,8 +159,8 @@ func Taking(path, word string) (takers []Protocol) {
 	return takers
 }
 
-// Quorum returns how many servers must grant a lock with these settings. In a Redis Cluster, one master serves the
-// lock.
+// Quorum returns how many servers must grant a lock with these settings. In a Redis Cluster, this is one, because a
+// single master serves the lock.
 func (d *Definition) Quorum(c *Config) int {
 	switch {
 	case d.quorum != nil:
@@ -210,8 +209,8 @@ func (d *Definition) Defaults(c *Config) {
 }
 
 // Complete sets the defaults that depend on other settings. n is the number of servers in the client's run. isSet
-// reports whether the file specifies a setting. careful is set if the client checks its lock's validity or extends the
-// lock.
+// reports whether the scenario file specifies a setting. careful is set if the client extends the lock or checks its
+// validity.
 func (d *Definition) Complete(c *Config, n int, careful bool, isSet func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)
@@ -230,7 +229,7 @@ func (d *Definition) Complete(c *Config, n int, careful bool, isSet func(path st
 		x.Every = c.TTL / 3
 	}
 	if x.Limit == limitNotGiven {
-		// the Redlock document requires a limit, but a keepalive has none
+		// The Redlock document requires a limit, except for extensions in the background.
 		x.Limit = map[bool]int{true: 0, false: 3}[x.Background]
 	}
 	c.Extension = &x

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Redlock is a lock on a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). A script
-// releases it on every server.
+// Redlock is a lock that requires a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). To
+// release it, the client runs a script on every server.
 const Redlock Protocol = "redlock"
 
 func init() {
@@ -51,7 +51,7 @@ func init() {
 	})
 }
 
-// refusedOfRedlock returns combinations of Redlock settings that contradict each other.
+// refusedOfRedlock returns refusals for combinations of Redlock settings that contradict each other.
 func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	o := ownOf[redlockConfig](c)
 	if masters > 0 && o.quorum > masters {
@@ -83,7 +83,7 @@ const (
 	parallel   contactKind = "parallel"   // all at once, as the document recommends
 )
 
-// askOrder determines which server is asked first by a client that asks them one at a time.
+// askOrder determines which server a client asks first if it asks one at a time.
 type askOrder string
 
 const (
@@ -91,7 +91,7 @@ const (
 	rotated askOrder = "rotated" // client k of n begins after (k-1)/n of the list, to spread the load
 )
 
-// releaseTo determines which servers a Redlock client asks to release the lock.
+// releaseTo determines which servers a Redlock client asks when it releases the lock.
 type releaseTo string
 
 const (
@@ -147,7 +147,8 @@ type redlockHold struct {
 	taken   bool            // a server replied that another client has the lock
 }
 
-// voter is a server that was the master of its group when it was asked. A server without replicas forms its own group.
+// voter is a server that was the master of its group when the client asked it. A server without replicas is a group of
+// its own.
 type voter struct {
 	server sim.ProcessID
 	group  int
@@ -232,7 +233,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	return true
 }
 
-// Extend extends the keys with a script, or in one of the other ways that released libraries use.
+// Extend extends the keys with a script, or in one of the other ways found in released libraries.
 func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -267,8 +268,8 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal returns why an extension failed, or nil if it succeeded. yes is the number of servers that granted the
-// extension.
+// refusal returns an error that says why an extension failed, or nil if it succeeded. yes is the number of servers that
+// granted the extension.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -299,8 +300,8 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 // Close does nothing.
 func (l *redlock) Close(sim.Env) {}
 
-// release asks all servers to release the lock. It returns how many did so (yes), how many did not reply (silent), and
-// how many replied without doing so (refused).
+// release asks all servers to release the lock. It returns how many released it (yes), how many did not reply (silent),
+// and how many replied that they had not released it (refused).
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
 	unasked := len(l.idle.requests) - l.idle.settled // unknown, like those of servers that did not reply
@@ -316,8 +317,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns those of the given masters whose replicas also have the lock. It returns all of them if the client
-// does not wait for replicas, or ignores the reply to WAIT.
+// replicated returns those of the given masters whose replicas have the lock as well. If the client does not wait for
+// replicas, or ignores the reply to WAIT, replicated returns all of the masters.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -330,8 +331,8 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	return set
 }
 
-// wait asks masters how many of their replicas have received the writes that the client made on its connections. It
-// returns the masters that have enough such replicas.
+// wait asks masters how many of their replicas have received the writes made on the client's connections. It returns
+// the masters with enough such replicas.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}
@@ -374,8 +375,8 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	return b.yes
 }
 
-// enough returns a function that reports whether a client that asks one server after another may stop. It returns nil
-// if the client must ask all servers.
+// enough returns a function for a client that asks one server after another. The function reports whether the client
+// may stop. enough returns nil if the client must ask all servers.
 func (l *redlock) enough(phase string) func(*ballot) bool {
 	switch {
 	case phase == "release" && l.own.releaseTo == releaseToFirstError:
@@ -390,8 +391,8 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends a ballot's requests, either one after another or all at once. If enough is not nil, hold stops when enough
-// returns true.
+// hold sends a ballot's requests, either one after another or all at once. If enough is not nil, hold stops as soon as
+// enough returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	b.env, b.says, b.enough = env, says, enough
@@ -408,8 +409,8 @@ func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(
 	env.CallInTurn(timeout, b.next, b.requests...)
 }
 
-// settle records the reply to a request, or closes the connection if there was none. It reports whether to send the
-// next request.
+// settle records the reply to a request. If there was no reply, it closes the connection. It reports whether to send
+// the next request.
 func (b *ballot) settle(i int, r *sim.Reply) (proceed bool) {
 	if b.says(r) {
 		b.yes = append(b.yes, b.of[i])

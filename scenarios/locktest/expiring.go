@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// validity tracks how long an Expiring lock is valid. It does so while the lock is held, from the return of Lock to the
-// call to Unlock.
+// validity tracks how long an Expiring lock is valid. It does so while the lock is held, that is, from the return of
+// Lock to the call to Unlock.
 type validity struct {
 	*foreign
 	lock Expiring
@@ -18,8 +18,8 @@ type validity struct {
 	busy bool       // Extend is being called; the lock is asked again after Extend has returned
 }
 
-// follow keeps the recorded validity of a held lock up to date, since the lock may renew itself. It asks the lock again
-// whenever a server's answer has reached the client, and whenever the reported validity ends.
+// follow keeps the recorded validity of a held lock up to date, because the lock may renew itself. It asks the lock
+// again whenever a server's answer has reached the client, and whenever the validity that the lock last reported ends.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	lock, says := l.lock.(Expiring)
 	if !says {
@@ -42,7 +42,7 @@ func (v *validity) watch(env sim.Env) {
 }
 
 // ask asks the lock how long it is valid, and records the answer if it has changed. If the answer is a time in the
-// past, ask records the current time instead. If the recorded validity has already ended too, ask does not record
+// past, ask treats it as the current time. If the recorded validity had already ended as well, ask does not record
 // anything.
 func (v *validity) ask(env sim.Env) {
 	if v.over.Raised() || v.busy {

@@ -128,7 +128,7 @@ func holdAt(h *history.History, at int) *hold {
 }
 
 // holdsOf returns the holds among a finding's witnesses, in chronological order. If a witness is a request that took
-// effect at the resource, holdsOf includes the hold during which the request was made.
+// effect at the resource, holdsOf includes the hold during which the request was sent.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	shown := map[history.Attempt]bool{}
 	for i := range h.Events {
@@ -146,16 +146,16 @@ func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	return all
 }
 
-// endedBefore reports whether hold g had ended, because it was released or its lease had ended, when another client was
-// granted the lock.
+// endedBefore reports whether hold g had been released, or its lease had ended, when another client was granted the
+// lock.
 func (g *hold) endedBefore(h *history.History, other *hold) bool {
 	granted := other.Grant.Granted
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a stale write, or a write that overwrote an update, was sent in time. It was if the client
-// was still holding the lock, and the next client was not granted the lock until it had been released or the lease had
-// ended. No lock can stop such a write. Only a resource that compares fencing tokens can refuse it.
+// leftInTime reports whether a stale write, or a write that overwrote an update, was sent in time. This is the case if
+// the client was still holding the lock, and the next client was not granted the lock until it had been released or the
+// lease had ended. No lock can prevent such a write. Only a resource that compares fencing tokens can refuse it.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	late := f.Cause.Kind == checker.StaleEffect || f.Cause.Kind == checker.LostUpdate
@@ -179,9 +179,9 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.endedBefore(h, o) })
 }
 
-// keptInside reports whether a holder was still in the critical section after its lease had ended only because the
-// resource was slow to answer. The holder had sent its request before the lease ended, and was waiting for the answer
-// when the other client entered.
+// keptInside reports whether the only reason why a holder was still in the critical section after its lease had ended
+// is that the resource was slow to answer. The holder had sent its request before the lease ended, and was waiting for
+// the answer when the other client entered.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -200,9 +200,8 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 }
 
 // tooSoonToLearn reports whether a holder's session had ended, and another client was granted the lock before the
-// holder could notice. A holder notices at its next keepalive, which comes within a third of the TTL after the session
-// has ended. If faults separated the holder from the servers, that third of the TTL begins when the last of these
-// faults ends.
+// holder could notice. A holder notices at its next keepalive, at most a third of the TTL after the session has ended.
+// If faults separated the holder from the servers, that third of the TTL begins when the last of these faults ends.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {
@@ -233,8 +232,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether the lock had told its holder that the lease had ended before another client was granted
-// the lock.
+// toldOfItsEnd reports whether the lock told its holder that the lease had ended before another client was granted the
+// lock.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {
@@ -243,16 +242,16 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// notified reports whether the lock reported its loss to its holder, but the clients are not configured to stop working
-// when that happens.
+// notified reports whether the lock told its holder that it had been lost, but the clients are not configured to stop
+// working when that happens.
 func notified(h *history.History, f *checker.Finding) bool {
 	return !h.Header.Applies(history.StopWhenLost) && slices.ContainsFunc(holdsOf(h, f), func(g *hold) bool {
 		return g.Process == f.About && (g.Grant.Open || g.Grant.Told)
 	})
 }
 
-// ended returns the time at which a fault ended. at is the index of the event with which the fault began. If the end
-// was not recorded, ended returns the end of the run.
+// ended returns the time at which a fault ended. at is the index of the event that marks the fault's beginning. If the
+// end was not recorded, ended returns the end of the run.
 func ended(h *history.History, at int) history.Time {
 	for i := at + 1; i < len(h.Events); i++ {
 		if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.OK && e.Value == h.Events[at].Value {
@@ -265,9 +264,9 @@ func ended(h *history.History, at int) history.Time {
 // usualAllowance is the largest drift, in ppm, that a lock is expected to tolerate. Redlock subtracts 1% of the TTL.
 const usualAllowance = 10_000
 
-// clockLimit looks for a clock fault that no lease can tolerate: a clock jump, or a drift beyond the usual allowance.
-// indexes are the events that explain why a key expired early. If there is no such fault among them, clockLimit returns
-// "".
+// clockLimit looks for a clock fault that no lease can tolerate: a clock jump, or a drift that exceeds the usual
+// allowance. indexes are those of the events that explain why a key expired early. If there is no such fault among
+// them, clockLimit returns "".
 func clockLimit(h *history.History, indexes []int) (l limit) {
 	for _, i := range indexes {
 		at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == i })

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// recorded returns the servers' records of the lock's keys so far.
+// recorded returns what the servers have recorded about the lock's keys so far.
 func (t *trial) recorded() []history.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *trial) standing(a history.Attempt, events []history.Event) (keys []hist
 func (t *trial) stands(h *hand) bool { return len(t.standing(h.attempt, t.recorded())) > 0 }
 
 // expired returns the names of the keys whose expiry ended a client's lease, and the time of the last expiry. It does
-// not return any keys if the lease has not ended, or has ended in another way.
+// not return any keys if the lease has not ended or has not ended by expiry.
 func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	if t.stands(h) {
 		return nil, 0
@@ -75,8 +75,8 @@ func (t *trial) hasExpired(h *hand) bool {
 	return len(keys) > 0
 }
 
-// robbed reports whether another client deleted one of client h's keys, and nothing was recorded about h's keys after
-// that.
+// robbed reports whether another client deleted one of client h's keys, and nothing has been recorded about h's keys
+// since then.
 func (t *trial) robbed(h *hand) (robbed bool) {
 	for _, e := range t.recorded() {
 		if e.Of == h.attempt {
@@ -86,7 +86,7 @@ func (t *trial) robbed(h *hand) (robbed bool) {
 	return robbed
 }
 
-// renewals describes whether a request has renewed a client's lease since the client acquired the lock.
+// renewals says whether any request has renewed a client's lease since the client acquired the lock.
 func (t *trial) renewals(h *hand) string {
 	n := 0
 	for _, e := range t.recorded() {
@@ -100,7 +100,8 @@ func (t *trial) renewals(h *hand) string {
 	return "after a renewal"
 }
 
-// records returns the problems that are visible in the servers' records. A problem that explains others comes first.
+// records returns the problems that are visible in the servers' records. If one problem explains others, it comes
+// first.
 func (t *trial) records() (problems []string) {
 	events := t.recorded()
 	if len(events) == 0 {
@@ -117,7 +118,7 @@ func (t *trial) records() (problems []string) {
 	return problems
 }
 
-// unseen describes the problem that no server has recorded any of the lock's keys.
+// unseen says that no server has recorded any of the lock's keys.
 func (t *trial) unseen() string {
 	var others []string
 	for i := range t.seen {
@@ -143,16 +144,17 @@ func quoted(names []string) string {
 }
 
 // keyInUse returns a description of the problem if a holder deleted its own key, or if a key does not belong to the
-// lock. Otherwise it returns "". It checks for deleted keys first: if a holder deletes its own key and another client
-// then sets that key, the other client has the lock and does not wait.
+// lock. Otherwise, it returns "". It checks for deleted keys first, because they can make a key look as if it did not
+// belong to the lock: if a holder deletes its own key and another client then sets that key, the other client is not
+// waiting, but has the lock.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
 
 // givenAway returns a description of the problem if a client deleted the last of its own keys before it called Unlock.
-// For example, releasing an inner hold may do this. givenAway returns "" if no client did so, or if the deletion had no
-// effect: no other client got the lock, and Unlock did not fail. Some locks set a key only when they are released, such
-// as a list with a token, so it is normal for their holder to have no key.
+// For example, releasing an inner hold may do this. givenAway returns "" if no client did so, or if the deletion did no
+// harm, because no other client got the lock and Unlock did not fail. (Some locks, such as a list with a token, set a
+// key only when they are released, so it is normal for their holder to have no key.)
 func (t *trial) givenAway(events []history.Event) string {
 	for _, h := range t.hand {
 		since := sim.Time(0)
@@ -177,8 +179,8 @@ const onlyInUnlock = "delete it only in Unlock. " +
 	"If a function that runs under the lock acquires it again, count the holds"
 
 // deletedItself returns an attempt's last key, and the time of its deletion, if the attempt itself deleted that key in
-// the given period. It returns "" if the attempt has a key at the end of the period, or if its last key was removed in
-// another way.
+// the given period. It returns "" if the attempt still has a key at the end of the period, or if its last key was
+// removed in another way.
 func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, to sim.Time) (key string, at sim.Time) {
 	if n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time >= to }); n >= 0 {
 		events = events[:n]
@@ -197,8 +199,8 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client that got the lock during period x, while client h had it. It ignores the part of x
-// before the given time. It returns nil if there is no such client.
+// gotMeanwhile returns a client that got the lock during period x, in which client h had it. It considers only the part
+// of x that begins at the given time. It returns nil if there is no such client.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
 		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {
@@ -210,9 +212,9 @@ func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	return nil
 }
 
-// waitersKey looks for a key in Config.Keys that is not a key of the lock: a client sets it while waiting, and no
-// holder has it. Examples are a queue or a set of waiting clients. waitersKey returns a description of this problem, or
-// "" if there is no such key.
+// waitersKey looks for a key in Config.Keys that is not a key of the lock, because clients set it while they are
+// waiting, and no holder has it. Examples are a queue and a set of waiting clients. waitersKey returns a description of
+// this problem, or "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	held := t.heldKeys(events)
 	for _, e := range events {
@@ -242,10 +244,10 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 	return held
 }
 
-// signalKey looks for a key in Config.Keys that is only a signal: Unlock sets it to wake a waiting client. Such a key
-// is not a key of the lock: no client has it when its Lock returns, and the first client, which did not have to wait,
-// did not delete it while acquiring the lock. signalKey returns a description of this problem, or "" if there is no
-// such key.
+// signalKey looks for a key in Config.Keys that is only a signal, which Unlock sets to wake a waiting client. Such a
+// key is not a key of the lock: no client has it when its Lock returns, and the first client, which did not have to
+// wait, did not delete it while acquiring the lock. signalKey returns a description of this problem, or "" if there is
+// no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -307,8 +309,8 @@ func (t *trial) otherTTL(events []history.Event) string {
 }
 
 // misused returns a description of the problem if a client deleted, extended or overwrote the key of another client
-// that had the lock. It returns "" if no client did so, or if ownership is not promised. It ignores keys that Lock
-// overwrote. In that case two clients have the lock, and that is reported elsewhere.
+// that had the lock. It returns "" if no client did so, or if ownership is not promised. It ignores keys that were
+// overwritten by a Lock, because then two clients have the lock, which is reported elsewhere.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -342,7 +344,7 @@ func (t *trial) misused(events []history.Event) string {
 	return ""
 }
 
-// gaveBack reports whether a record was caused by a client that had already called Unlock.
+// gaveBack reports whether the event was caused by a client that had already called Unlock.
 func (t *trial) gaveBack(e *history.Event) bool {
 	by := t.handOf(e.By)
 	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
@@ -358,7 +360,7 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 }
 
 // compareOwn suggests how a client can make sure that a key is its own before it deletes or extends it. e is the event
-// in which a client deleted or extended another client's key. do is the verb that describes this event.
+// in which it deleted or extended another client's key. do is the verb for what it did.
 func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do string) string {
 	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
@@ -389,8 +391,8 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 }
 
 // unreleased returns a description of the problem if an Unlock returned nil but left keys unchanged, so that the next
-// client did not get the lock before the keys expired. It returns "" if there are no such keys. The comment on RunTrial
-// contains the exact rule.
+// client could not get the lock before the keys expired. It returns "" if there are no such keys. The exact rule is in
+// the comment on RunTrial.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""
@@ -408,7 +410,7 @@ func (t *trial) unreleased(events []history.Event) string {
 	return ""
 }
 
-// leftBy reports the keys that a client's Unlock left unchanged although it should have changed them.
+// leftBy describes the keys that a client's Unlock left unchanged although it should have changed them.
 func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 	called := countUntil(events, x.to)
 	var keys, servers []string
@@ -450,7 +452,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 		case e.Time >= x.next:
 			return ""
 		case e.Process != k.Process && !t.together:
-		// the request to extend the key may already have been under way
+		// The request to extend the key may already have been on its way.
 		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until:
 			prolonged = fmt.Sprintf("and was extended %v later", after(e.Time))
 		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:

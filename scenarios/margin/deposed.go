@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// act is something that a server did for an attempt, around the time when it was replaced or cut off from the other
-// servers.
+// act is something that a server did for an attempt around the time at which the server was replaced or cut off from
+// the others.
 type act struct {
 	server  history.Process
 	attempt history.Attempt
@@ -16,7 +16,7 @@ type act struct {
 	since   history.Time // when the server was replaced or cut off
 }
 
-// deposed measures how close a master or leader came to granting or extending the lock after it had been replaced.
+// deposed measures how close a master or leader came to granting or extending the lock after being replaced.
 func (r *Reader) deposed(lock *trace.LockTrace) {
 	r.undeposed(lock)
 	if r.t.History.Header.OneService() {
@@ -51,9 +51,9 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 	}
 }
 
-// undeposed records the close call of kind Deposed with the largest margin: the master that made the lock's first grant
-// could have been replaced. Closer calls override it. It does nothing unless the lock is stored by groups of servers or
-// by one service.
+// undeposed records the Deposed close call with the largest margin: the master that made the lock's first grant could
+// have been replaced. Any closer call takes its place. undeposed does nothing unless the lock is stored by groups of
+// servers or by a single service.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {
@@ -66,9 +66,9 @@ func (r *Reader) undeposed(lock *trace.LockTrace) {
 	}
 }
 
-// timeApart measures the time between the lease granted when the key in event e was set and the nearest grant to
-// another attempt. It returns a number from 0.05 (they overlap) to 0.65, or 0.8 if the lease is unknown or does not
-// end.
+// timeApart measures the time between two leases: the one that was granted when the key in event e was set, and the
+// nearest grant to another attempt. It returns a number from 0.05 (they overlap) to 0.65, or 0.8 if the lease is
+// unknown or does not end.
 func (r *Reader) timeApart(lock *trace.LockTrace, e *history.Event) float64 {
 	n, ok := r.t.GrantAt(e.Of, r.t.LockNumber[lock.Name])
 	if !ok {
@@ -83,7 +83,7 @@ func (r *Reader) timeApart(lock *trace.LockTrace, e *history.Event) float64 {
 }
 
 // isolated measures how long a member of a service continued to grant and extend the lock while it was cut off from a
-// majority. Such a member may have been replaced in the meantime.
+// majority. During that time, the other members may have replaced it.
 func (r *Reader) isolated(lock *trace.LockTrace) {
 	t := r.t
 	members := t.History.Header.Servers
@@ -117,7 +117,7 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 	}
 }
 
-// acted builds a close call from a server's act a. It passes the call to r.take, which keeps it only if it is the
+// acted describes what a server did, a, as a close call. It passes the call to r.take, which keeps it only if it is the
 // closest so far.
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
@@ -136,7 +136,7 @@ func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	})
 }
 
-// position returns the index of a grant in lock.Grants, or 0 if the grant is not in the list.
+// position returns a grant's index in lock.Grants, or 0 if the grant is not in the list.
 func position(lock *trace.LockTrace, grant int32) int {
 	return max(slices.Index(lock.Grants, grant), 0)
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// lost describes a holder's keys before its lease ended: those that it lost, and those that it still had.
+// lost describes what happened to a holder's keys before its lease ended: which ones it lost, and which ones it still
+// had.
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	// for each unit (server or group) without one of the holder's keys, the time when it could grant the lock to the
+	// the times when the units (servers or groups) that never had one of the holder's keys could grant the lock to the
 	// next client
 	open []history.Time
 }
@@ -70,7 +71,8 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	}
 }
 
-// lost returns what happened to a grant's keys until its lease ended. known is false if no server recorded a key.
+// lost returns what had happened to a grant's keys by the time its lease ended. known is false if no server recorded a
+// key.
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
 	for h := range r.holdsOf(g.Attempt) {
@@ -123,9 +125,9 @@ func (r *Reader) setAgain(h *hold, until history.Time) bool {
 	return false
 }
 
-// keysLost returns the keys that were lost in way w (in any way if w is Mixed), at most one per unit (server or group).
-// It also returns the times from which units could grant the lock to the next client, in ascending order. There is one
-// time for each unit that lost such a key, and for each unit that never had a key.
+// keysLost returns the keys that were lost in way w (or in any way, if w is Mixed), at most one per unit (a server or a
+// group). It also returns, in ascending order, the times from which units could grant the lock to the next client.
+// There is one time for each unit that lost such a key, and one for each unit that never had a key.
 func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -139,8 +141,8 @@ func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie ranks close calls that were the same number of lost keys away from a violation. It returns a number from 0 to 1
-// that says how close the next key came to being lost.
+// tie returns a number from 0 to 1 that ranks close calls in which the same number of lost keys was missing for a
+// violation. The number says how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:
@@ -161,8 +163,8 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 }
 
 // struck returns how close a matching fault came to striking one of the servers between begin and end. The result is
-// less than 0.5 if a fault struck in that period, and 1 if there is no such fault. Within the period, an earlier fault
-// counts as closer, because it leaves more time for other faults.
+// less than 0.5 if a fault struck in that period, and 1 if there is no such fault. The earlier in the period a fault
+// strikes, the closer it counts, because it leaves more time for other faults.
 func (r *Reader) struck(servers []history.Process, begin, end history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
 	best := 1.0
@@ -190,7 +192,7 @@ func (r *Reader) distance(at, begin, end history.Time) float64 {
 }
 
 // failedOver returns how close a promotion came to losing a key on one of the servers. A promotion loses a key if it
-// happens between begin and end, and if something has kept the replica from learning about the key.
+// happens between begin and end, and if the replica has been kept from learning about the key.
 func (r *Reader) failedOver(servers []history.Process, begin, end history.Time) float64 {
 	t := r.t
 	best := 1.0
@@ -254,8 +256,8 @@ func (r *Reader) blinds(f *trace.Fault) bool {
 	return false
 }
 
-// usable returns the earliest time, starting from at, when a server can grant a client a lock, because it is neither
-// down nor cut off from the client. It returns history.Never if there is no such time.
+// usable returns the earliest time, not before at, when a server can grant a client a lock, because it is neither down
+// nor cut off from the client. It returns history.Never if there is no such time.
 func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
 	for again := true; again && at != history.Never; {
 		again = false
@@ -284,9 +286,9 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 	return false
 }
 
-// late looks for other attempts' delayed requests to one of the servers, because such a request may remove the key
-// there. It returns a number that says how close such a request came to arriving between the grant and the given end. A
-// smaller number means closer; 1 means that there was no such request.
+// late looks for delayed requests that other attempts sent to one of the servers, because such a request may remove the
+// key there. It returns a number that says how close such a request came to arriving between the grant and the given
+// end. A smaller number means closer; 1 means that there was no such request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
@@ -312,9 +314,9 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected measures how close another client came to acquiring the lock after a lease's keys had stopped protecting
-// it and before the lease ended. since and end are these two times. The result is a number from 0 to 1; a smaller
-// number means closer.
+// unprotected measures how close another client came to acquiring the lock in the period from since, when a lease's
+// keys had stopped protecting it, to end, when the lease ended. The result is a number from 0 to 1; a smaller number
+// means closer.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
 	if end <= since { // by then, the holder had already released the lock
@@ -328,9 +330,9 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 }
 
 // nearest measures how close other clients came to the lock between begin and end. far is the time between this period
-// and the nearest other grant, as a fraction of the TTL. missing is the fraction of a quorum that the most successful
-// other attempt in the period failed to get. If the lock has n permits, far and missing describe the nth nearest grant
-// and attempt (see nth).
+// and the nearest other grant, as a fraction of the TTL. missing says how close another attempt came to a quorum in
+// this period: it is the fraction of a quorum that the most successful attempt failed to get. If the lock has n
+// permits, far and missing describe the nth nearest grant and attempt (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) (far, missing float64) {
 	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {

@@ -4,7 +4,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// tourStop is a stop of the guided tour. It has a scenario, a paraphrase of a document about the problem, and a
+// tourStop is a stop on the guided tour. It has a scenario, a paraphrase of a document about the problem, and a
 // question that the user answers by trying things out.
 type tourStop struct {
 	Title    string `json:"title"`
@@ -16,7 +16,7 @@ type tourStop struct {
 	Answer   string `json:"answer"` // shown when the goal is reached
 }
 
-// goal is the outcome that the user is asked to produce.
+// goal is the outcome that the user is asked to bring about.
 type goal struct {
 	Law     checker.Law `json:"law"`
 	Outcome string      `json:"outcome"`

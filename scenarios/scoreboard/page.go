@@ -102,7 +102,7 @@ under which faults, you can replay each case with one command, and you can corre
 	return out.String()
 }
 
-// notTried lists the rows without a result, with the reasons. It returns "" if there are none.
+// notTried lists the rows that have no result, and says why. It returns "" if all rows have results.
 func (b *Board) notTried() string {
 	var out strings.Builder
 	for _, e := range b.entries {
@@ -116,7 +116,7 @@ func (b *Board) notTried() string {
 	return "\n## Not explored\n\n" + out.String()
 }
 
-// Pages returns the pages for the rows that have folders, and the page with the table. The keys are their paths
+// Pages returns the page with the table and the pages of all rows that have folders. The keys are the pages' paths
 // relative to this package.
 func (b *Board) Pages() map[string]string {
 	all := map[string]string{"README.md": b.markdown()}
@@ -189,8 +189,8 @@ func (e *entry) facts() (all document.Facts) {
 	return all
 }
 
-// table returns a table that shows, for each family of faults, in how many runs each law was decided, and in how many
-// of those it was broken.
+// table returns a table that shows, for each fault family, in how many runs each law was decided, and in how many of
+// those it was broken.
 func (e *entry) table() string {
 	var out, failed strings.Builder
 	out.WriteString("| promise |")
@@ -237,7 +237,7 @@ func (o *Outcome) cell(law checker.Law) string {
 	return fmt.Sprintf("0 of %d, <1/%d", decided, campaign.OneIn(decided))
 }
 
-// found says in how many runs a finding occurred, and under which families of faults.
+// found says in how many runs a finding occurred, for each fault family under which it occurred.
 func (r *Result) found(f *Finding) string {
 	var seen []string
 	for _, o := range r.Outcomes {
@@ -267,8 +267,8 @@ func (e *entry) finding(f *Finding) string {
 		e.confirmed(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))
 }
 
-// confirmed says what a violation of a law did to a real server. It returns "" if nobody tried. file is the scenario's
-// path, relative to the row's folder.
+// confirmed says what a violation of a law did to a real server. It returns "" if this was not tried. file is the
+// scenario's path, relative to the row's folder.
 func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	r := e.real(law, cause)
 	if r == nil {
@@ -277,7 +277,7 @@ func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	return "\n" + wrapped(r.words()) + "\n    " + e.live(file) + "\n"
 }
 
-// aimed returns the section about hand-written faults on a scoreboard row's page, or "" if there are no such faults.
+// aimed returns the section about hand-written faults for a scoreboard row's page, or "" if the row has no such faults.
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
@@ -292,8 +292,8 @@ func (e *entry) aimed() string {
 	return out.String()
 }
 
-// closest returns the section about the laws that no run broke on a scoreboard row's page, or "" if no run came close
-// to breaking one.
+// closest returns the section about the laws that no run broke, for a scoreboard row's page. It returns "" if no run
+// came close to breaking one.
 func (e *entry) closest() string {
 	if e.result == nil {
 		return ""

@@ -107,8 +107,8 @@ func (e *entry) explore(family string) string {
 		"' --seeds " + strconv.Itoa(e.Seeds)
 }
 
-// real says whether a law's violation with a particular cause also occurred on a real server. It returns nil if nobody
-// tried.
+// real says whether a law's violation with a particular cause also occurred on a real server. It returns nil if this
+// was not tried.
 func (e *entry) real(law checker.Law, cause string) *Real {
 	i := slices.IndexFunc(e.Real, func(r Real) bool { return r.Law == law && r.Cause == cause })
 	if i < 0 {

@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// planGroup is a set of findings with the same smallest plan. The finding about the most serious law comes first.
+// planGroup contains the findings that have the same smallest plan. The finding about the most serious law comes first.
 type planGroup []*ReducedFinding
 
 // planGroups is the part of the report that shows all findings. If there isn't much room, the last groups get one line
 // each or are only counted.
 type planGroups []planGroup
 
-// byPlan groups the findings by their smallest plan. It lists findings that break a promise first, then findings about
-// more serious laws, then more frequent findings. The groups are in the order of their first findings.
+// byPlan groups the findings by their smallest plan. It orders the findings, and thereby the groups: findings that
+// break a promise come first, then findings about more serious laws, then more frequent findings.
 func (r *Report) byPlan() planGroups {
 	all := make([]*ReducedFinding, len(r.Findings))
 	for i := range r.Findings {
@@ -133,7 +133,7 @@ func (g planGroup) text(p *text.Writer) {
 	}
 }
 
-// short writes one line per group until it runs out of room, and then the number of remaining groups.
+// short writes one line for each group until it runs out of room, and then the number of remaining groups.
 func (b planGroups) short(p *text.Writer, room int) {
 	p.Blank()
 	most := max(room-2, 0)

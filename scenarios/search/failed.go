@@ -17,7 +17,7 @@ type Failed struct {
 	Why   []string `json:"why"`   // how the run of seed First failed, one string per line
 }
 
-// mostWhy is the maximum number of lines kept of a failure's description.
+// mostWhy is the maximum number of lines that are kept from a failure's description.
 const mostWhy = 12
 
 // addresses matches the parts of a failure's description that differ between processes.
@@ -56,8 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open returns a sentence that says how many runs failed, which leaves it undecided whether the promises are kept. It
-// returns nil if no run failed. total is the total number of runs of s.
+// open returns a sentence that says how many runs failed: because of these runs, it is undecided whether the promises
+// are kept. open returns nil if no run failed. total is the total number of runs of s.
 func (f *Failed) open(s *scenarios.Scenario, total int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (f *Failed) open(s *scenarios.Scenario, total int) []string {
 // returns.
 func (f *Failed) furtherLines() []string { return f.Why[min(1, len(f.Why)):] }
 
-// consistent reports whether f can be the result of exploring the given number of runs.
+// consistent reports whether f is a possible result of exploring the given number of runs.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

@@ -20,7 +20,7 @@ type runsLine struct {
 	how string // text that follows the verdict, such as " in 10 of 10 runs"
 }
 
-// runsLines has one line for each law, and one for each metric that the scenario names.
+// runsLines has one line for each law and one for each metric that the scenario names.
 type runsLines []runsLine
 
 // expected returns only the part of each line that compares the result with the expectation.
@@ -47,7 +47,7 @@ func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	return is
 }
 
-// lines compares each law, and each metric that the scenario names, with what the scenario expects.
+// lines compares the results with what the scenario expects, for each law and for each metric that the scenario names.
 func (r *RunsReport) lines() (lines runsLines) {
 	of := " of " + text.CountGrouped(r.judged(), "run")
 	for _, l := range r.Laws {
@@ -122,12 +122,13 @@ func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suit
 	return s
 }
 
-// shows returns a run that shows why the result differs from the expectation or is undecided, or nil if there is none.
+// shows returns a run that shows why the result is undecided or differs from the expectation. It returns nil if there
+// is no such run.
 func (r *RunsReport) shows(c *document.Case) *single.Run {
 	seed := r.Campaign.FirstUndecided
 	switch c.Result {
 	case document.Failed:
-		// Loop backward, to end with the most frequent group, which comes first.
+		// Loop backward, so that the most frequent group, which is the first in the list, comes last.
 		for _, g := range slices.Backward(r.Campaign.Groups) {
 			if g.Name == c.Name {
 				seed = g.First

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// strikes maps each way in which a law can be violated (margin.Way) to functions that return faults. These faults
-// should turn a close call into that kind of violation. A function that is listed twice is chosen twice as often.
+// strikes maps each way in which a law can be violated (margin.Way) to functions that return faults. The faults should
+// turn a close call of this kind into a violation. A function that is listed twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
 	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},
@@ -27,8 +27,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike calls a random one of the functions listed for the close call, and returns its faults. If the function does
-// not find a target, there are none.
+// strike calls one of the functions listed for the close call, chosen at random, and returns its faults. If the
+// function does not find a target, it does not return any faults.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {
@@ -52,8 +52,8 @@ func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the duration of a fault that begins at the given time. The fault lasts beyond the given end by a random
-// fraction of the given maximum or of 1 s, whichever is longer.
+// beyond picks the duration of a fault that begins at the given time and lasts beyond the given end. How far beyond is
+// a random fraction of the given maximum or of 1 s, whichever is longer.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -71,8 +71,8 @@ func (v *variation) fastServer() []nemesis.Fault {
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// fewerKeys returns a cut between the holder and as many servers as it can do without. The cut lasts until the lock is
-// granted.
+// fewerKeys returns a cut between the holder and as many servers as the holder can do without. The cut lasts until the
+// lock is granted.
 func (v *variation) fewerKeys() []nemesis.Fault {
 	c := v.call
 	if c.Spare < 1 || c.Spare > len(c.Standing) {
@@ -88,8 +88,8 @@ func (v *variation) fewerKeys() []nemesis.Fault {
 		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// slowClient returns a fault that sets the holder's clock back or slows it down. The holder then thinks that its lease
-// lasts longer than it does.
+// slowClient returns a fault that sets the holder's clock back or slows it down. As a result, the holder thinks that
+// its lease lasts longer than it does.
 func (v *variation) slowClient() []nemesis.Fault {
 	from, to := v.call.Called.Duration(), v.call.From.Duration()
 	if v.below(2) == 0 {
@@ -101,8 +101,7 @@ func (v *variation) slowClient() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: v.instantIn(from, to)}}}
 }
 
-// cutOff returns a cut between the holder and the servers, which keeps the holder from learning that its lease has
-// ended.
+// cutOff returns a cut between the holder and the servers. It keeps the holder from learning that its lease has ended.
 func (v *variation) cutOff() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -123,8 +122,8 @@ func (v *variation) forgetful() []nemesis.Fault {
 		Restart: v.pickDuration(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// failOver returns a cut that keeps a replica from receiving the holder's key, and a failover that promotes this
-// replica.
+// failOver returns two faults: a cut that keeps a replica from receiving the holder's key, and a failover that promotes
+// this replica.
 func (v *variation) failOver() []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	server := v.standing()
@@ -146,7 +145,7 @@ func (v *variation) failOver() []nemesis.Fault {
 	return nil
 }
 
-// isolate returns a fault that cuts off the master or leader, together with one client, from all other servers.
+// isolate returns a fault that isolates the master or leader, together with one client, from all other servers.
 func (v *variation) isolate() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -157,8 +156,8 @@ func (v *variation) isolate() []nemesis.Fault {
 }
 
 // replace returns faults that isolate the master or leader and pause it until another server has replaced it. The pause
-// ends shortly before the holder sends its next request. The paused server then serves this request, because it does
-// not know yet that it has been replaced.
+// ends shortly before the holder sends its next request. The paused server, which does not yet know that it has been
+// replaced, then serves this request.
 func (v *variation) replace() []nemesis.Fault {
 	const elected = 1500 * time.Millisecond // by then a service has usually elected another leader
 	from, to := v.window()
@@ -177,8 +176,9 @@ func (v *variation) replace() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: at}})
 }
 
-// aside returns a fault that cuts off a server, together with a client, from all other servers in the service or group.
-// The fault lasts from the given time until after the lease ends. If there are no other servers, aside returns nil.
+// aside returns a fault that cuts off a server, together with a client, from all other servers in its service or group.
+// The fault begins at the given time and lasts until after the lease has ended. If there are no other servers, aside
+// returns nil.
 func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	var far []sim.ProcessID
@@ -194,7 +194,7 @@ func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Faul
 		For: v.beyond(at, v.end(), v.end()-v.call.From.Duration()), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// asks returns the time at which the holder sent its first request after the given time. ok is false if there was none.
+// asks returns the time of the holder's first request after the given time. ok is false if there was none.
 func (v *variation) asks(after time.Duration) (first time.Duration, ok bool) {
 	for _, of := range v.kinds {
 		for i := range of {
@@ -214,8 +214,8 @@ func (v *variation) together(a, b sim.ProcessID) bool {
 	})
 }
 
-// pauseClient returns a pause that lasts until after the holder's lease has ended. The pause begins either before the
-// lease ends or when one of the holder's requests, or the answer to it, leaves or arrives.
+// pauseClient returns a pause that lasts until after the holder's lease has ended. It begins before the lease ends, or
+// when one of the holder's requests, or its answer, leaves or arrives.
 func (v *variation) pauseClient() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
@@ -230,9 +230,9 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate returns faults that make the holder rely on its lease for too long. The holder may already be relying on it
-// for longer than another client needs to acquire the lock. In that case, overstate usually returns a cut or a pause,
-// which keeps the holder from noticing that its lease has ended.
+// overstate returns faults that make the holder rely on its lease for too long. If the holder already relies on it for
+// longer than another client needs to acquire the lock, overstate usually returns a cut or a pause, which keeps the
+// holder from noticing that its lease has ended.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -241,7 +241,7 @@ func (v *variation) overstate() []nemesis.Fault {
 	return of[v.below(2)](v)
 }
 
-// lateWrite returns a fault that delays the holder's messages to the resource until after its lease has ended.
+// lateWrite returns a fault that delays the holder's messages to the resource until after the holder's lease has ended.
 func (v *variation) lateWrite() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -249,8 +249,8 @@ func (v *variation) lateWrite() []nemesis.Fault {
 		By: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// lateAnswer returns a fault that delays one of the last answers that the holder received before it got the lock. The
-// holder then thinks that its lease began later than it did.
+// lateAnswer returns a fault that delays one of the last answers that the holder received before it got the lock. As a
+// result, the holder thinks that its lease began later than it did.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -274,9 +274,10 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.pickDuration(length)}, true)}
 }
 
-// lateTry returns a fault that delays a request until a later attempt has set the holder's key. The best target is a
-// request that the holder sent to undo an earlier, failed attempt. The history does not mark such requests, so lateTry
-// picks any request that the holder sent to the server before it was granted the lock, except the first and the last.
+// lateTry returns a fault that delays a request until a later attempt has set the holder's key. The best target would
+// be a request that the holder sent to undo an earlier, failed attempt. But the history does not mark such requests.
+// Therefore, lateTry picks any request that the holder sent to the server before it was granted the lock, except the
+// first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -298,9 +299,9 @@ func (v *variation) lateTry() []nemesis.Fault {
 	return []nemesis.Fault{s.Strike(late, false)}
 }
 
-// lateRequest returns a fault that delays an attempt's last request to a server until the holder's key exists. If the
-// close call involves a late request from the holder itself, the fault delays that request until the next holder's key
-// exists.
+// lateRequest returns a fault that delays another attempt's last request to a server until the holder's key exists. If
+// the close call is about a late request from the holder itself, the fault delays that request until the next holder's
+// key exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}

@@ -77,7 +77,7 @@ type judgesJSON struct {
 	Why       string `json:"why,omitempty" doc:"why porcupine gave no answer, so that the interval check judged alone"`
 }
 
-// trialJSON is the outcome of a run without some of the faults.
+// trialJSON is the outcome of repeating the run without some of its faults.
 type trialJSON struct {
 	Without []string `json:"without"`
 	Needed  bool     `json:"needed"`

@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// mostRaised is the maximum number of times the limit is doubled.
+// mostRaised is how many times the limit may be doubled.
 const mostRaised = 4
 
-// raise handles the laws that v leaves undecided because p's run reached its limit. It runs p again with limits up to
-// 16 times as long. If one of them decides the law, raise adds this limit and the outcome to the law's explanation.
-// Otherwise, it adds nothing.
+// raise handles the laws that v leaves undecided because p's run reached its limit. It repeats the run with limits up
+// to 16 times as long. If a repetition decides a law, raise adds the new limit and the outcome to the law's
+// explanation. Otherwise, it adds nothing.
 func raise(s *scenarios.Scenario, p nemesis.Plan, v *checker.Verdict) error {
 	var open []*checker.Finding
 	for i := range v.Findings {

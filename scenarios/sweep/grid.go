@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Text draws the map's rows, with the highest value first, and the horizontal axis's values below them. Columns that do
-// not fit on the screen are drawn in more blocks below.
+// Text draws the map's rows, with the highest value first, and the horizontal axis's values below them. If not all
+// columns fit on the screen, the remaining ones are drawn in further blocks below.
 func (m *Map) Text(p *text.Writer) {
 	levels, rows := m.Axes[0].Levels, []Level{{}}
 	if len(m.Axes) == 2 {

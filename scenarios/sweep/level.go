@@ -28,7 +28,7 @@ type Level struct {
 	Text string // the value as written in a scenario file
 }
 
-// number returns the Level for the number n in a sweep over key k.
+// number returns the Level that stands for the number n in a sweep over key k.
 func (k *Key) number(n int64) Level {
 	l := Level{Unit: k.Unit, N: n}
 	switch {

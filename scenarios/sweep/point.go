@@ -37,14 +37,14 @@ type Point struct {
 	Laws    campaign.Laws // in the order of checker.Laws
 	// Findings are the violations, one for each cause, sorted by first seed.
 	Findings campaign.Findings
-	// Struck says, for each of the scenario's faults, in how many runs the fault struck. It is -1 for a fault that is
+	// Struck says, for each of the scenario's faults, in how many runs it struck. The number is -1 for a fault that is
 	// omitted at this point.
 	Struck []int
 	Runs   int
-	// Stopped is set if the sweep was interrupted before the point had Options.Seeds runs.
+	// Stopped is set if the sweep was interrupted before Options.Seeds runs had been performed at the point.
 	Stopped bool
 	Cut     bool // the runs ended early, because each law of interest was already broken in some but not all of them
-	// Runs 0 to First-1 and the runs in Others have been done. Run n uses the seed Options.From + n.
+	// Runs 0 to First-1 and the runs in Others have been performed. Run n uses the seed Options.From + n.
 	First  int
 	Others []int
 }
@@ -66,13 +66,15 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether a point next to an edge, where a law's outcome changes, has enough runs for a reliable outcome.
+// sure reports whether a point next to an edge, where a law's outcome changes, has had enough runs for its outcome to
+// be reliable.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally counts the outcomes for a law at a point. Runs that an interruption prevented count as NotRun.
+// tally counts the outcomes for a law at a point. Runs that did not take place because of an interruption count as
+// NotRun.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
@@ -81,7 +83,7 @@ func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	return t
 }
 
-// varied is the scenario with one combination of values on the axes.
+// varied is the scenario with one combination of the axes' values.
 type varied struct {
 	doc      *format.Document // does not contain mix, promise and expect
 	faults   []variedFault    // all faults; doc contains only those that are not void
@@ -92,7 +94,7 @@ type varied struct {
 	problem  string              // why there is no valid scenario
 }
 
-// vary returns the scenario with the given values on the axes.
+// vary returns the scenario with the given values of the axes.
 func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 	v := &varied{doc: b.doc.Clone(), faults: slices.Clone(b.faults), given: map[string]Level{}}
 	for i, a := range axes {
@@ -139,7 +141,8 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides returns the scenario without its overrides, for reading the values of keys that all clients share.
+// withoutOverrides returns the scenario without its overrides. It is used to read the values of keys that all clients
+// share.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -149,14 +152,15 @@ func (v *varied) withoutOverrides() *scenarios.Scenario {
 	return v.common
 }
 
-// Claimed returns a point's scenario file. The file expects the given outcome for the law.
+// Claimed returns a scenario file for a point, in which the given outcome is expected for the law.
 func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) string {
 	v := s.subject.vary(s.Axes, p.Levels)
 	v.doc.Set("expect."+string(law), outcome.String())
 	return v.doc.String()
 }
 
-// Seen returns a point's scenario file. The file expects each law's outcome in the run with the given seed.
+// Seen returns a scenario file for a point, in which the expected outcome for each law is its outcome in the run with
+// the given seed.
 func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
@@ -186,9 +190,9 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// runMore performs those of the given runs that the point does not have yet. It stops early when ctx is done. If laws
-// are listed in until, it also stops as soon as each of them has been violated in some runs but not in all. runMore
-// returns the runs after which this first became true of a law.
+// runMore performs those of the given runs that have not been performed at the point yet. It stops early when ctx is
+// done. If until lists any laws, it also stops as soon as each of them has been violated in some runs but not in all.
+// For each law of which this became true, runMore returns the run after which it did.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {
@@ -225,7 +229,7 @@ func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (tu
 	return turned, nil
 }
 
-// byChance counts the laws that were violated in some but not all runs.
+// byChance counts the laws that have been violated in some runs but not in all.
 func (p *Point) byChance(laws []checker.Law) (n int) {
 	for _, law := range laws {
 		if t := p.Laws.Of(law); t.Violated > 0 && t.Violated < p.Runs {
@@ -235,7 +239,7 @@ func (p *Point) byChance(laws []checker.Law) (n int) {
 	return n
 }
 
-// once performs run n of a point.
+// once performs run number n of a point.
 func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) error {
 	plan := v.scenario.Plan(w.From + uint64(n))
 	result, err := runner.Run(plan)
@@ -261,10 +265,10 @@ func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) err
 	return nil
 }
 
-// made reports whether run n was performed.
+// made reports whether run number n has been performed.
 func (p *Point) made(n int) bool { return n < p.First || slices.Contains(p.Others, n) }
 
-// upTo yields the given numbers, followed by 0 to n-1.
+// upTo yields the numbers in before, followed by 0 to n-1.
 func upTo(n int, before ...int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, i := range before {

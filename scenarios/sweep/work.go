@@ -9,25 +9,25 @@ import (
 )
 
 // This file lets other processes perform a sweep's runs. The grid's points do not depend on each other, and neither do
-// its sides, which are bisected. Each bisection is a single job, because each of its points depends on the previous
-// ones.
+// the sides of the grid that are bisected. Each bisection is a single job, because each of its points depends on the
+// previous ones.
 
-// job is one job of a sweep. If B is nil, the job performs point A's missing runs, up to Runs in all. Otherwise it
-// bisects the side between points A and B, which differ on the axis with index Axis.
+// job is one job of a sweep. If B is nil, the job performs the runs that point A still lacks, up to Runs in all.
+// Otherwise, it bisects the side between points A and B, which differ on the axis with the index Axis.
 type job struct {
 	A, B *Point
 	Axis int
 	Runs int
 }
 
-// outcome is the result of a job: the point, or the points tried between A and B.
+// outcome is the result of a job: either the point, or the points that were tried between A and B.
 type outcome struct {
 	Points  []*Point
 	Blocked []int64 // values for which the middle of the gap after the value is not a valid scenario, ascending
 }
 
-// NewWorker returns a worker for sweeping a subject with these options. Such workers can be used as Options.Hands. It
-// returns the same errors as Sweep.
+// NewWorker returns a worker for sweeping a subject with the given options. Such workers can be used as Options.Hands.
+// NewWorker returns the same errors as Sweep.
 func (b *Subject) NewWorker(o Options) (campaign.Worker, error) {
 	s, err := b.begin(o)
 	if err != nil {
@@ -57,7 +57,7 @@ func (o *Options) has(j *job) bool {
 		(j.B == nil || on(j.B) && j.Axis >= 0 && j.Axis < len(o.Axes))
 }
 
-// copied returns a copy of a point, to which runs can be added without changing p.
+// copied returns a copy of p. Adding runs to the copy does not change p.
 func (p *Point) copied() Point {
 	c := *p
 	c.Laws, c.Findings = slices.Clone(p.Laws), slices.Clone(p.Findings)
@@ -80,8 +80,8 @@ func (w *sweeper) do(j *job) (o outcome, err error) {
 	return o, err
 }
 
-// perform performs the jobs and passes their results to take, in order. round, counted from 0, distinguishes job lists
-// with the same name.
+// perform performs the jobs and passes their results to take, in order. round is a number, starting at 0, that
+// distinguishes job lists with the same name.
 func (s *Sweep) perform(ctx context.Context, what string, round int, jobs []job, take func(i int, o outcome) error) (
 	done int, err error) {
 	work := campaign.Work[outcome]{Name: what, Stage: fmt.Sprintf("%s, round %d", what, round+1), Size: len(jobs),

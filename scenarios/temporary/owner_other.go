@@ -4,6 +4,6 @@ package temporary
 
 import "io/fs"
 
-// owned returns true. On systems other than Unix, this program cannot read file owners, but each user has a separate
-// folder for temporary files.
+// owned returns true. This program can read a file's owner only on Unix. On other systems, however, each user has a
+// separate folder for temporary files.
 func owned(fs.FileInfo) bool { return true }

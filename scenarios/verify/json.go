@@ -41,13 +41,13 @@ type lengthJSON struct {
 	Faults    int `json:"faults"`
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`
-	// number of schedules in which the last fault did not have a target to strike
+	// number of schedules in which the last fault had no target
 	Idle       int     `json:"idle"`
 	Placements float64 `json:"placements"` // number of placements that the schedules represent
 	Whole      bool    `json:"whole"`      // whether all placements were tried
 }
 
-// kindJSON counts the tried placements with a last fault of one kind.
+// kindJSON counts the placements tried so far whose last fault is of one kind.
 type kindJSON struct {
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`

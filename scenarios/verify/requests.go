@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns those openings that are at a request or an answer.
+// named returns those of the given openings that are at a request or an answer.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -66,8 +66,8 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
-// afterAnswers returns places where a fault can start between two messages: client p has received an answer, and is
-// about to send its next message at the same instant.
+// afterAnswers returns openings at which client p has received an answer and is about to send its next message at the
+// same instant. A fault can start between these two messages.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -83,7 +83,7 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries fault f at opening o, with each end or size that may lead to a different outcome.
+// placeOnce tries fault f at opening o, with each end or size that may make a difference to the outcome.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -156,8 +156,9 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at p's opening. If the opening is an interval and the target sends or receives messages at the
-// instant before it, f strikes right after the last of these messages that a trigger can identify.
+// trigger makes f strike at p's opening. The opening may be an interval. If the target sends or receives messages at
+// the instant at which the interval begins, f strikes right after the last of these messages that a trigger can
+// identify.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -171,7 +172,7 @@ func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	}
 }
 
-// lasting returns f with d as its duration, restart delay or message delay, depending on the kind.
+// lasting returns f with its duration, restart delay or message delay, depending on f's kind, set to d.
 func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	switch {
 	case f.Kind.Has(nemesis.FieldFor):
@@ -184,8 +185,8 @@ func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	return f
 }
 
-// shorter returns shorter versions of the fault in p. c contains the events and moments of the run with the longest
-// version.
+// shorter returns shorter versions of the fault in p. c contains the events and moments of the run with the fault's
+// longest version.
 func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	f := p.faults[0]
 	points := g.thresholds(c, p)
@@ -205,10 +206,10 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds returns the instants at which it may matter whether a fault has already ended. They come from a run in
-// which the fault never ends: times at which keys expire, client timeouts that the fault may outlast, and each client's
-// next section. When several instants are closer together than a message's travel time, thresholds returns only the
-// first and the last.
+// thresholds returns the instants at which it may matter whether a fault has already ended. It finds them in a run in
+// which the fault never ends: they are the times at which keys expire, client timeouts that the fault may outlast, and
+// each client's next section. If several instants are closer together than a message's travel time, thresholds returns
+// only the first and the last of them.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
@@ -309,8 +310,9 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// durationsBetween returns durations that start at from. One of them ends before the first of the given points in time,
-// and one ends between any two successive points. Each ends shortly (within soon) after the point that precedes it.
+// durationsBetween returns durations of faults that start at from. One fault ends before the first of the given points
+// in time, and one ends between any two successive points. Each ends shortly (within soon) after the point that
+// precedes its end.
 func durationsBetween(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -402,7 +404,8 @@ type Singles struct {
 	starts []start
 }
 
-// NewSingles performs the fault-free run, without the scenario's own faults, and finds where faults can strike.
+// NewSingles performs the fault-free run, which does not include the scenario's own faults either, and finds where
+// faults can strike.
 func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	v, err := begun(s, Options{Faults: 1, Requests: true, Seed: seed})
 	if err != nil {
@@ -424,7 +427,7 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	return all, nil
 }
 
-// Longest returns the longest fault for each start.
+// Longest returns, for each start, the longest fault.
 func (s *Singles) Longest() []nemesis.Fault {
 	list := make([]nemesis.Fault, len(s.starts))
 	for i := range list {
@@ -434,9 +437,9 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls visit for every plan whose fault begins at the start with the given number, counting from 0. The plan with
-// the longest fault comes first. visit is passed the plan and a function that runs it. If visit returns an error, Try
-// stops and returns this error.
+// Try calls visit for every plan whose fault begins at the start with the given number. The first start has the number
+// 0. The plan with the longest fault comes first. Try passes visit the plan and a function that runs it. If visit
+// returns an error, Try stops and returns this error.
 func (s *Singles) Try(number int, visit func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

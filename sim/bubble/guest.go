@@ -127,7 +127,8 @@ func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
 // Raise raises one of the world's signals on behalf of the guest's code, and returns the time of the call. If the
-// client is paused, tasks do not see the signal until later. After the end of the run, Raise returns history.Never.
+// client is paused, its tasks do not see the signal until the pause ends. After the end of the run, Raise returns
+// history.Never.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,7 +164,8 @@ func (g *Guest) AtEnd(what string, f func()) {
 }
 
 // Call runs f on a goroutine and parks env's task until f has returned. It returns the time at which f returned. If the
-// client is paused then, the task continues later. If f never returns, the error message describes the call as what.
+// client is paused at that time, the task continues later. what describes the call in the error message for an f that
+// never returns.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)
@@ -204,7 +206,7 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 	return k
 }
 
-// returned records that a call has ended. The call may have panicked or called runtime.Goexit.
+// returned records that a call has ended, even if it ended with a panic or with runtime.Goexit.
 func (g *Guest) returned(k *call) {
 	r := recover()
 	g.mu.Lock()

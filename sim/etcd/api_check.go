@@ -100,7 +100,7 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField checks and converts a single value. If the value is invalid, it returns the problem in the words of
+// checkField checks and converts a single value. If the value is invalid, it describes the problem in the words of
 // encoding/json or metav1.MicroTime.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)
@@ -191,7 +191,7 @@ const (
 		"'MyValue',  or 'my_value',  or '12345', regex used for validation is '(" + partForm + ")?')"
 )
 
-// misnamed returns why a Lease object cannot have the given name, or "" if it can.
+// misnamed says why a Lease object cannot have the given name. It returns "" if it can.
 func misnamed(name string) string {
 	switch {
 	case len(name) > 253:
@@ -202,7 +202,7 @@ func misnamed(name string) string {
 	return ""
 }
 
-// mislabeled returns why an object's labels are invalid, or "" if they are valid.
+// mislabeled says why an object's labels are invalid. It returns "" if they are valid.
 func mislabeled(labels map[string]any) string {
 	for _, key := range sortedNames(labels) {
 		prefix, name, prefixed := strings.Cut(key, "/")
@@ -226,7 +226,7 @@ func mislabeled(labels map[string]any) string {
 	return ""
 }
 
-// check returns a failure if the Lease object is invalid (pkg/apis/coordination/validation).
+// check returns a failure if the Lease object is invalid, by the rules in pkg/apis/coordination/validation.
 func (q *apiCall) check(l *object) *Status {
 	if why := misnamed(q.name); why != "" {
 		return invalid(q.name, "metadata.name: Invalid value: %q: %s", q.name, why)

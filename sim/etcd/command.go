@@ -16,8 +16,8 @@ type command interface {
 	details() []string
 }
 
-// proposal returns the command as a log entry. Its messages' random delays depend on the command's name and, if the
-// command does not belong to an attempt, on its details.
+// proposal returns the command as a log entry. The random delays of its messages depend on the command's name and, if
+// the command does not belong to an attempt, also on its details.
 func proposal(of history.Attempt, c command) raft.Command {
 	words := []string{c.name()}
 	if of == "" {
@@ -57,7 +57,7 @@ type compaction struct{ revision int64 }
 func (*compaction) name() string        { return "COMPACT" }
 func (c *compaction) details() []string { return []string{format(c.revision)} }
 
-// entrance is a command that puts a key into the queue for a lock or an election, on behalf of a call to the lock or
+// entrance is a command that adds a key to the queue for a lock or an election. It results from a call to the lock or
 // election service.
 type entrance struct {
 	key, value string

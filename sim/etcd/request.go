@@ -2,7 +2,7 @@ package etcd
 
 import "slices"
 
-// Op is an operation: a range, put or delete, alone or in a txn, or a txn nested in another txn.
+// Op is an operation: a range, a put or a delete, either alone or in a txn, or a txn that is nested in another txn.
 type Op struct {
 	Kind     Kind
 	Key      string
@@ -38,7 +38,7 @@ const (
 	Nested
 )
 
-// Order is the attribute that a range's keys are sorted by.
+// Order is the attribute by which a range's keys are sorted.
 type Order uint8
 
 const (
@@ -59,7 +59,7 @@ type Compare struct {
 	Text   string
 }
 
-// Txn is a list of conditions and two lists of operations. If all conditions hold, Then is executed. Otherwise Else is
+// Txn is a list of conditions and two lists of operations. If all conditions hold, Then is executed; otherwise, Else is
 // executed.
 type Txn struct {
 	Conditions []Compare
@@ -102,8 +102,8 @@ func putsTwice(ops []Op) bool {
 }
 
 // branchWrites returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
-// putsTwice). It also considers nested txns. Only one of each nested txn's branches is executed, so a key may be
-// changed once in each of them (checkIntervals in etcdserver/api/v3rpc/key.go).
+// putsTwice). It also considers nested txns. Because only one branch of a nested txn is executed, each of its branches
+// may change the same key once (checkIntervals in etcdserver/api/v3rpc/key.go).
 func branchWrites(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
@@ -113,7 +113,7 @@ func branchWrites(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	put := func(key string, other []string) {
 		known := slices.Contains(puts, key)
 		twice = twice || known && !slices.Contains(other, key) ||
-			// in this check, etcd treats "\x00" as an ordinary end, so the range is empty
+			// In this check, etcd treats "\x00" as an ordinary end of a range, so the range is empty.
 			slices.ContainsFunc(deletes, func(d *Op) bool {
 				return d.End != "\x00" && inRange(key, d.Key, d.End)
 			})

@@ -51,7 +51,8 @@ func Reply(code int, body []byte, fields ...string) []byte {
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// fieldsOf returns the header fields, keyed by lower-case name. It returns nil if any line is not a header field.
+// fieldsOf returns the header fields, keyed by their names in lower case. It returns nil if any of the lines is not a
+// header field.
 func fieldsOf(lines []string) map[string]string {
 	fields := map[string]string{}
 	for _, line := range lines {

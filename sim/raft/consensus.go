@@ -42,16 +42,16 @@ import (
 type Config struct {
 	// Heartbeat is how often a leader sends heartbeats; 0 means every 100 ms.
 	Heartbeat time.Duration
-	// ElectionTicks is the election timeout in heartbeats. It must be at least 2; 0 means 10.
+	// ElectionTicks is the election timeout, as a number of heartbeats. It must be at least 2; 0 means 10.
 	ElectionTicks int
-	// RequestTimeout is how long a member waits for a command to be committed or a read to be confirmed. After that,
-	// the request fails with errTimeout. 0 means 5 s plus the longer of two election timeouts and twice Silence.
+	// RequestTimeout is how long a member waits for a command to be committed or a read to be confirmed before the
+	// request fails with errTimeout. 0 means 5 s plus two election timeouts or, if that is longer, twice Silence.
 	RequestTimeout time.Duration
 	// Fsync is how long a write to disk takes. A sim.SlowFsync fault adds to it.
 	Fsync time.Duration
-	// Connections makes members notice when their connections to each other break. ZooKeeper's members notice this;
-	// etcd's do not. If a leader has not received anything from a follower for Silence, it closes the connection. The
-	// follower then knows that it has lost its leader. The leader does not send it anything until it hears from it
+	// Connections makes members notice when their connections to each other break, as ZooKeeper's members do (etcd's do
+	// not). If a leader has not received anything from a follower for Silence, it closes the connection. The follower
+	// then knows that it has lost its leader. The leader does not send the follower anything until it hears from it
 	// again. At every second heartbeat, a leader that is not connected to a majority resigns. When a member's process
 	// ends, the other members notice at once.
 	Connections bool
@@ -59,8 +59,8 @@ type Config struct {
 	// also how long a leader waits for a message from a follower. 0 means the election timeout.
 	Silence time.Duration
 	// Campaign is the maximum time between giving up on a leader and starting a campaign; 0 means the election timeout.
-	// With Connections, this time is between Campaign and twice Campaign, and it doubles after each of the first few
-	// failed campaigns.
+	// With Connections, the member waits between one and two times Campaign, and this time doubles after each of the
+	// first few failed campaigns.
 	Campaign time.Duration
 	// Lease is how long a leader carries on without contact with a majority before it resigns, as in hashicorp/raft
 	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that only the election timeout limits this
@@ -105,16 +105,16 @@ type Command struct {
 	// Attempt is the attempt that the command belongs to. It is empty if the service itself proposes the command, for
 	// example to expire a key.
 	Attempt history.Attempt
-	// Args contains strings with a meaning that is up to the machine. The random delays of messages about the command
-	// are derived from Attempt and the first element of Args or, if Attempt is empty, from all elements. Commands
-	// without an Attempt should therefore have different Args.
+	// Args contains strings whose meaning is up to the machine. The random delays of messages about the command are
+	// derived from Attempt and the first element of Args or, if Attempt is empty, from all elements. Therefore,
+	// commands without an Attempt should have different Args.
 	Args []string
-	// Value is a Go value for the machine, for what Args cannot describe. Members neither encode nor copy it.
+	// Value is a Go value for the machine that cannot be expressed in Args. Members neither encode nor copy it.
 	Value any
 }
 
 // key returns a random key for the messages about a command. It is derived from the attempt and the first argument or,
-// if there is no attempt, from all arguments.
+// if the command does not belong to an attempt, from all arguments.
 func (c *Command) key() sim.Key {
 	key := sim.Key(0).Text(string(c.Attempt))
 	for _, a := range c.Args {
@@ -134,8 +134,8 @@ type Entry struct {
 	// First is true for the first member of the cluster that applies the entry in this run. That member must record the
 	// entry's effects. First is never true in a replay.
 	First bool
-	// Copied is true if another member has already applied the entry in this run, but this member is applying it for
-	// the first time. The member may then record that it has a copy. Copied is never true in a replay.
+	// Copied is true if another member has already applied the entry in this run, and this member is now applying it
+	// for the first time. The member may then record that it has a copy. Copied is never true in a replay.
 	Copied bool
 	// Own is true if a client of this member is waiting for the reply. If not, the reply is dropped and may be nil.
 	Own bool
@@ -154,14 +154,14 @@ type Machine interface {
 	// Serve handles a client's request. The machine must call r.Reply at once, or later from Propose, ReadIndex,
 	// ReceiveFromPeer or Wake.
 	Serve(m *Member, r *sim.Incoming)
-	// LeaderChanged is called when the result of Leading, Leader or Unled has changed. The member may not have applied
-	// all committed commands at that time.
+	// LeaderChanged is called when the result of Leading, Leader or Unled has changed. At that time, the member may not
+	// have applied all committed commands yet.
 	LeaderChanged(m *Member)
 	// Wake is called when a timer expires. Timers that were set before the member's last start are ignored.
 	Wake(m *Member, tag uint64)
 	// Lost is called before a member restarts, if it is the only member of its cluster and has lost its disk. The
-	// machine must record that its state has been lost, for the given reason. That state is the result of all entries
-	// for which First was true. Reset is called next.
+	// machine must record that its state (the result of all entries for which First was true) has been lost, for the
+	// given reason. Reset is called next.
 	Lost(m *Member, why history.Why)
 	// ReceiveFromPeer handles a message sent by another member's machine with SendToPeer.
 	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
@@ -169,18 +169,19 @@ type Machine interface {
 	Fault(m *Member, f sim.ServerFault)
 }
 
-// Cluster contains the members that share a replicated log, and what they share outside the simulated world. This
-// includes the commands, which the log represents only by numbers, and a record of the entries that any member has
+// Cluster contains the members that share a replicated log, together with data that they share outside the simulated
+// world: the commands, which the log represents only by numbers, and a record of the entries that any member has
 // applied.
 type Cluster struct {
 	members []*Member
 	voters  []uint64 // the raft IDs of the members
 	first   uint64   // the highest index that any member has applied in this run
-	// commands maps each request's ID in this run to the command that it proposed.
+	// commands maps the ID of each request in this run to the command proposed on its behalf.
 	commands map[uint64]*Command
 }
 
-// NewCluster returns a cluster with a member for each name. It calls machine to create each member's service.
+// NewCluster returns a cluster with one member for each name. It calls machine once per member to create the member's
+// service.
 func NewCluster(c Config, names []sim.ProcessID, machine func() Machine) *Cluster {
 	cluster := &Cluster{commands: map[uint64]*Command{}}
 	for i, name := range names {
@@ -204,7 +205,7 @@ func (c *Cluster) Reset(config Config) {
 // Members returns the members in the order of the names given to NewCluster.
 func (c *Cluster) Members() []*Member { return c.members }
 
-// AddTo adds the members to a world as servers. It calls add for each member.
+// AddTo adds the members to a world as servers, by calling add for each of them.
 func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
 		if m.config.Connections {

@@ -18,8 +18,8 @@ const firstLeader = 1
 // initialIndex is the index of the only entry in each member's log at time zero. This entry has been compacted.
 const initialIndex = 1
 
-// newDisk returns a member's disk at time zero. Unless the run starts without a leader (Config.ColdStart), the disk
-// contains a vote for the first member.
+// newDisk returns a member's disk at time zero. Unless the run starts without a leader (Config.ColdStart), the other
+// members' disks contain a vote for the first member.
 func (c *Cluster) newDisk(id uint64, config Config) *raft.MemoryStorage {
 	disk := raft.NewMemoryStorage()
 	index, term, vote := uint64(initialIndex), uint64(initialIndex), uint64(0)
@@ -68,7 +68,7 @@ func (m *Member) assumeElected() {
 	}
 }
 
-// raftMessage contains a raft message. It also stores the message's type, which is read often.
+// raftMessage contains a raft message. It also stores the message's type separately, because it is read often.
 type raftMessage struct {
 	*raftpb.Message
 	kind    raftpb.MessageType
@@ -96,7 +96,7 @@ func (m *Member) send(messages []*raftpb.Message) {
 	}
 }
 
-// phases maps each raft message type to its phase, which determines the message's delay.
+// phases maps each raft message type to the phase that determines the message's delay.
 var phases = func() (p [32]string) {
 	for kind, name := range raftpb.MessageType_name {
 		p[kind] = "raft " + name

@@ -14,7 +14,7 @@ import (
 var clusterSubs = arities{"slots": 2, "shards": 2, "nodes": 2, "keyslot": 3, "info": 2, "myid": 2, "replicas": 3,
 	"slaves": 3, "countkeysinslot": 3, "getkeysinslot": 4, "setslot": -4, "failover": -2}
 
-// cluster implements CLUSTER. Process names serve as host names, as with cluster-announce-hostname.
+// cluster implements CLUSTER. Process names are used as host names, as with cluster-announce-hostname.
 func cluster(n *Node, args []string) {
 	if n.notInCluster() {
 		return
@@ -48,7 +48,7 @@ func cluster(n *Node, args []string) {
 	}
 }
 
-// replicasUp lists a master's replicas that have not failed.
+// replicasUp lists those of a master's replicas that have not failed.
 func (m *clusterMember) replicasUp(master *peer) []*peer {
 	return slices.DeleteFunc(m.replicas(master), func(p *peer) bool { return p.health == failed })
 }
@@ -314,8 +314,8 @@ func (n *Node) setSlot(args []string) {
 	}
 }
 
-// giveSlot implements CLUSTER SETSLOT NODE. If the node becomes the owner of a slot that it was importing, it chooses a
-// new epoch, so that the other members accept it as the owner.
+// giveSlot implements CLUSTER SETSLOT NODE. A node that becomes the owner of a slot that it was importing chooses a new
+// epoch, so that the other members accept it as the owner.
 func (n *Node) giveSlot(slot int, p *peer) {
 	m := n.member
 	if m.owner(slot) == m.self && p != m.self {
@@ -343,7 +343,7 @@ func (n *Node) giveSlot(slot int, p *peer) {
 }
 
 // clusterFailover implements CLUSTER FAILOVER FORCE and CLUSTER FAILOVER TAKEOVER. It refuses CLUSTER FAILOVER without
-// an option, because for this command Redis first stops the master and lets the replica catch up.
+// an option, which is not simulated: there, Redis first stops the master and lets the replica catch up.
 func (n *Node) clusterFailover(args []string) {
 	m := n.member
 	how := strings.ToLower(strings.Join(args[2:], " "))

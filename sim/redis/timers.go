@@ -10,8 +10,8 @@ import (
 // nearly all of them.
 const cronEvery = 100 * time.Millisecond
 
-// armTimer makes sure that the node is woken at the earliest deadline. It does no harm if a timer fires too early: the
-// node finds that nothing is due and sets the next timer.
+// armTimer makes sure that the node is woken at the earliest deadline. A timer that fires too early does no harm,
+// because the node finds that nothing is due and sets the next timer.
 func (n *Node) armTimer() {
 	n.armCron()
 	if n.repl.master != "" {

@@ -11,8 +11,8 @@ import (
 // This file implements WAITAOF, which was added in Redis 7.2. It waits until a write is on disk: on the node's own
 // disk, on replicas' disks, or both.
 
-// mark links a position in the append-only file to a replication offset: once that many of the file's effects are on
-// disk, so is the stream up to the offset.
+// mark links a position in the append-only file to a replication offset. Once the file is on disk up to that position,
+// so is the replication stream up to that offset.
 type mark struct {
 	effects int
 	offset  int64
@@ -22,8 +22,8 @@ type mark struct {
 func (n *Node) marksOffsets() bool { return n.cfg.Version == Redis8 && n.cfg.Persistence != store.None }
 
 // markOffset is called at the end of each event loop turn. It records the replication offset at the current end of the
-// append-only file, and sets a timer for the requests that are waiting for an fsync. If the operating system decides
-// when to sync, Redis never learns how much of the file is on disk.
+// append-only file, and sets a timer for the requests that are waiting for an fsync. If syncing is left to the
+// operating system, markOffset does not record anything, because Redis never learns how much of the file is on disk.
 func (n *Node) markOffset() {
 	r := &n.repl
 	if n.cfg.Persistence != store.No && r.offset > r.marks[len(r.marks)-1].offset {
@@ -54,7 +54,7 @@ func (n *Node) fsynced() int64 {
 	return n.repl.marks[0].offset
 }
 
-// onDisk returns 1 if the write that a request is waiting for is on the node's own disk, and 0 otherwise.
+// onDisk returns 1 if the write for which a request is waiting is on the node's own disk, and 0 otherwise.
 func (n *Node) onDisk(b *blocked) int64 {
 	if n.fsynced() >= b.offset {
 		return 1
@@ -62,8 +62,9 @@ func (n *Node) onDisk(b *blocked) int64 {
 	return 0
 }
 
-// syncedAt returns the time at which the write that a request is waiting for will be on disk. It returns 0 if no timer
-// is needed: either the operating system decides when to sync, or the event loop is blocked until the fsync ends.
+// syncedAt returns the time at which the write for which a request is waiting will be on disk. It returns 0 if no timer
+// is needed, because the operating system decides when to sync or because the event loop is blocked until the fsync
+// ends.
 func (n *Node) syncedAt(b *blocked) int64 {
 	switch n.cfg.Persistence {
 	case store.Everysec:

@@ -17,7 +17,7 @@ type alarm struct {
 // sentByKernel is the si_code of a signal that was sent by the kernel rather than by a process.
 const sentByKernel = 0x80
 
-// remaining returns the time until the alarm goes off, in ns, or 0 if it is not running.
+// remaining returns the time in ns until the alarm goes off, or 0 if the alarm is not set.
 func (p *Process) remaining(a alarm) int64 {
 	if !a.armed {
 		return 0
@@ -46,7 +46,7 @@ func (p *Process) setAlarm(in, interval int64) {
 	p.alarm = alarm{armed: in > 0, at: p.clock.advance(p.m.now) + in, interval: interval}
 }
 
-// timeval reads a timeval from a process's memory and returns it in ns. ok is false if it is invalid.
+// timeval reads a timeval from a process's memory and returns its value in ns. ok is false if the timeval is invalid.
 func timeval(b []byte) (ns int64, ok bool) {
 	s, us := int64(le.Uint64(b)), int64(le.Uint64(b[8:]))
 	if s < 0 || us < 0 || us >= 1e6 {
@@ -60,7 +60,7 @@ func (p *Process) encode(a alarm) []byte {
 	return append(seconds(a.interval, 1000), seconds(p.remaining(a), 1000)...)
 }
 
-// ofProcessorTime is the end of the error message for system calls that create a CPU-time timer. Profilers use such
+// ofProcessorTime is the end of the error message for system calls that create a CPU-time timer. Profilers create such
 // timers.
 const ofProcessorTime = "for a timer that counts processor time, which is not modeled: " +
 	"turn the profiler off that uses it, or use a timer that counts real time"
@@ -118,7 +118,7 @@ func (t *thread) getitimer() outcome {
 }
 
 // alarms implements the alarm system call. It sets the alarm to a number of seconds, and returns the time that was left
-// on the previous alarm. The result is rounded to the nearest second, but is at least 1 if any time was left.
+// until the previous alarm. This time is rounded to the nearest second, but is at least 1 if any time was left.
 func (t *thread) alarms() outcome {
 	left := t.p.remaining(t.p.alarm)
 	t.p.setAlarm(int64(uint32(t.regs.Rdi))*1e9, 0)

@@ -15,9 +15,9 @@ func returning(id int) []byte { return append(le.AppendUint32([]byte{0xb8}, uint
 // asking is the machine code of a function that asks the kernel for the process ID: mov eax, 39; syscall.
 var asking = []byte{0xb8, unix.SYS_GETPID, 0, 0, 0, 0x0f, 0x05}
 
-// getpid returns the process ID to the thread. Some libraries ask for the ID before each request. Therefore, if a
-// function like the C library's getpid makes the call, its code is replaced with code that returns the ID without a
-// system call. If the code cannot be replaced, the function continues to make the system call.
+// getpid returns the process ID to the thread. Some libraries ask for the ID before each request. Therefore, if the
+// call comes from a function like the C library's getpid, the function's code is replaced with code that returns the ID
+// without a system call. If the code cannot be replaced, the function continues to make the system call.
 func (t *thread) getpid() outcome {
 	code, at := make([]byte, len(asking)), t.regs.Rip-uint64(len(asking))
 	shared := slices.ContainsFunc(t.p.members, func(o *Process) bool { return o.lender != nil })
@@ -28,8 +28,8 @@ func (t *thread) getpid() outcome {
 	return t.gives(int64(t.p.id))
 }
 
-// forgetsNumber undoes getpid's changes to functions, because another process is going to use the same memory. The
-// functions then ask the kernel again.
+// forgetsNumber undoes the changes that getpid has made to functions, because another process is about to use the same
+// memory. The functions then ask the kernel again.
 func (p *Process) forgetsNumber() {
 	for _, at := range p.knows {
 		pokeCode(p.pid, at, asking)
@@ -44,7 +44,7 @@ func (t *thread) getppid() outcome {
 	return t.gives(int64(t.p.parent.id))
 }
 
-// member returns the process in the family with the given ID, or nil if there is none. The ID 0 means p itself.
+// member returns the process with the given ID in the family, or nil if there is none. The ID 0 stands for p itself.
 func (p *Process) member(id int) *Process {
 	for _, o := range p.members {
 		if o.id == id || id == 0 && o == p {
@@ -100,8 +100,8 @@ func (t *thread) setpgid() outcome {
 // cldExited and cldKilled are si_code values that say how a child has ended.
 const cldExited, cldKilled = 1, 2
 
-// awaits waits until a matching child has ended. It passes this child to resultOf, which computes the system call's
-// result. If no such child has ended yet and the call must not wait, the result is resultOf(nil).
+// awaits waits until a matching child has ended, and passes it to resultOf, which computes the system call's result. If
+// no such child has ended yet and the call must not wait, the result is resultOf(nil).
 func (t *thread) awaits(match func(*Process) bool, options uint64, resultOf func(*Process) int64) outcome {
 	try := func() bool {
 		living := false

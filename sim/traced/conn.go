@@ -10,12 +10,12 @@ import (
 )
 
 // A process's TCP socket is actually an AF_UNIX socket. When the process makes the connect system call, the socket is
-// connected to the machine, which holds the other end. The machine writes bytes that arrive for the process to that
-// end, so the kernel handles reads, poll and epoll as for any socket. Bytes that the process writes never reach the
-// kernel: the machine takes them when the process makes the system call.
+// connected to the machine, which holds the other end. When bytes arrive for the process, the machine writes them to
+// that end, so the kernel handles reads, poll and epoll as for any socket. Bytes that the process writes never reach
+// the kernel: the machine takes them when the process makes the system call.
 //
 // While the connection is not open, junk fills the socket's buffer. The socket is then not writable, which is what poll
-// and epoll report for a TCP socket that is still connecting. One byte of junk stays unread at the machine's end. If
+// and epoll report for a TCP socket that is still connecting. One byte of junk stays unread at the machine's end: if
 // that end is closed while something is unread, the process gets ECONNRESET.
 
 // Conn is one of a process's connections.
@@ -42,7 +42,7 @@ type Conn struct {
 // Process returns the process that the machine was told to start. It or one of its descendants opened the connection.
 func (c *Conn) Process() *Process { return c.p.first }
 
-// listen creates the socket that processes' sockets are connected to.
+// listen creates the socket to which processes' sockets are connected.
 func (m *Tracer) listen() (err error) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	if m.listener, err = unix.Socket(unix.AF_UNIX, kind, 0); err != nil {
@@ -271,8 +271,8 @@ func (c *Conn) flush() {
 	}
 }
 
-// Finish marks the end of the data for the process: once the process has read what was delivered, its reads return 0
-// bytes.
+// Finish marks the end of the data for the process. Once the process has read everything that was delivered, its reads
+// return 0 bytes.
 func (c *Conn) Finish() {
 	if c.state == open && c.end >= 0 && !c.finished {
 		c.finished = true
@@ -295,8 +295,8 @@ func (c *Conn) Reset() {
 	}
 }
 
-// look finds out which connections a process has closed. It also writes data that was delivered when there was no room
-// for it in the sockets.
+// look finds out which connections a process has closed. It also writes delivered data for which there was no room in
+// the sockets before.
 func (p *Process) look() {
 	p.lookAtSpecial()
 	if len(p.conns) == 0 {
@@ -387,7 +387,7 @@ func addressIn(b []byte) (at netip.AddrPort, ok bool) {
 	return at, false
 }
 
-// givesAddress passes an address to a process as a sockaddr, for a system call such as getpeername.
+// givesAddress passes an address to a process in the form of a sockaddr, for a system call such as getpeername.
 func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	b := le.AppendUint16(nil, unix.AF_INET)
 	b = append(b, byte(at.Port()>>8), byte(at.Port()))
@@ -406,8 +406,8 @@ func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	return t.gives(0)
 }
 
-// connOf returns the connection behind the file descriptor that is a system call's first argument, or nil if it is not
-// a connection.
+// connOf returns the connection behind the file descriptor in a system call's first argument, or nil if the descriptor
+// does not belong to a connection.
 func (t *thread) connOf() *Conn {
 	c, own := t.conn(t.regs.Rdi)
 	if c != nil {

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A forked process shares its open files with the original. So each copy of a checkpoint gets its own files in the same
-// state, to replace the shared ones.
+// A forked process shares its open files with the original. Therefore, each copy of a checkpoint gets its own files, in
+// the same state, to replace the shared ones.
 
-// heldFile is a file that a process has open at its checkpoint.
+// heldFile is a file that was open in a process when its checkpoint was taken.
 type heldFile struct {
 	fd      int
 	kind    string // what the kernel calls the file: its path, or a name like pipe:[7]
@@ -28,8 +28,7 @@ type heldFile struct {
 	twin    int // earlier descriptor of the same open file; -1: none
 }
 
-// mostContent is the maximum number of unread bytes in a pipe. A process is not copied if it has a pipe with more
-// unread bytes.
+// mostContent is the maximum number of unread bytes in a pipe. A process with a pipe that contains more is not copied.
 const mostContent = 64
 
 // watchedFile is a file that an epoll instance is watching.
@@ -74,8 +73,8 @@ func sameFile(p *Process, a int, q *Process, b int) (bool, error) {
 	return order == 0, nil
 }
 
-// openFiles lists a process's open files, except those that every process has from the start. If a file cannot be
-// copied, the error names it.
+// openFiles lists the files that a process has open, except those that every process has open from the start. If one of
+// them cannot be copied, openFiles returns an error that names it.
 func (p *Process) openFiles() (files []heldFile, err error) {
 	dir := "/proc/" + strconv.Itoa(p.pid)
 	list, err := os.ReadDir(dir + "/fd")
@@ -119,7 +118,7 @@ func (p *Process) openFiles() (files []heldFile, err error) {
 }
 
 // twin returns the descriptor of the candidate that refers to the same open file as f, or -1 if there is none. It also
-// returns -1 for pipes and devices, because restore handles each of their descriptors separately.
+// returns -1 for pipes and devices, because restore handles their descriptors one by one.
 func (p *Process) twin(candidates []heldFile, f *heldFile) (int, error) {
 	for _, o := range candidates {
 		if o.kind != f.kind || strings.HasPrefix(f.kind, kindPipe) || strings.HasPrefix(f.kind, "/dev/") {
@@ -179,8 +178,8 @@ func (f *heldFile) copyable(p *Process) bool {
 	return (mode == unix.S_IFREG || mode == unix.S_IFDIR) && f.flags&unix.O_ACCMODE == unix.O_RDONLY
 }
 
-// isDeadEnd reports whether a socket can neither be read nor written, because its other end is closed. The Java virtual
-// machine keeps a socket like this open.
+// isDeadEnd reports whether a socket can neither be read nor written because its other end is closed. The Java virtual
+// machine keeps such a socket open.
 func isDeadEnd(own int) bool {
 	is := []unix.PollFd{{Fd: int32(own)}}
 	n, err := unix.IoctlGetInt(own, unix.TIOCINQ)
@@ -210,7 +209,7 @@ func (f *heldFile) looksInto(own int) bool {
 	return err == nil && got == n
 }
 
-// filesOf gives a copied process its own files. The process must be stopped outside any system call.
+// filesOf gives a copied process its own files. While it does so, the process must be stopped outside any system call.
 type filesOf struct {
 	pid   int
 	spare uint64 // address of memory that the copy does not use
@@ -227,7 +226,7 @@ func (c *filesOf) call(nr uint64, args ...uint64) (result uint64) {
 	return result
 }
 
-// moves replaces the file at f's descriptor with the new file fd, and sets f's flags on it.
+// moves replaces the file at f's descriptor with the new file, whose descriptor is fd, and sets f's flags on it.
 func (c *filesOf) moves(fd uint64, f *heldFile) {
 	c.call(unix.SYS_DUP3, fd, uint64(f.fd), f.flags&unix.O_CLOEXEC)
 	if f.flags&unix.O_NONBLOCK != 0 {
@@ -235,7 +234,8 @@ func (c *filesOf) moves(fd uint64, f *heldFile) {
 	}
 }
 
-// restore gives the copied process new files that replace the given ones, which it shares with the original.
+// restore opens new files in the copied process. They replace the given files, which the process shares with the
+// original.
 func (c *filesOf) restore(files []heldFile) error {
 	pipes := map[string]bool{}
 	for i := range files {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a process run by the machine. It was started by [Machine.Start] or by another such process.
+// Process is a process that the machine runs. It was started by [Machine.Start] or by another such process.
 type Process struct {
 	*family
 	pid      int // process ID on the host
@@ -64,11 +64,11 @@ func (p *Process) Name() string { return p.command.Name }
 // Exited returns how the process ended. ok is false if the process is still alive.
 func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 
-// Start starts a program and stops it before its first instruction. The program then runs when Run is called. The error
+// Start starts a program and stops it before its first instruction. The program continues when Run is called. The error
 // is a *StartError or, if the program computes forever before it reaches its checkpoint, a *ProgramError.
 //
 // If the command already has a checkpoint, Start copies the checkpoint instead. If virtual time is earlier than the
-// checkpoint's time, it then advances to that time.
+// checkpoint's time, it then advances to the checkpoint's time.
 func (m *Machine) Start(c Command) (*Process, error) {
 	p, err := m.startOrCopy(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func (m *Machine) start(c Command) (*Process, error) {
 		unix.Close(output)
 		return nil, err
 	}
-	// O_APPEND is needed because a process's copies share the file position.
+	// O_APPEND is needed because a process and its copies share the file position.
 	unix.FcntlInt(uintptr(output), unix.F_SETFL, unix.O_APPEND)
 	p := m.process(c, pid)
 	p.output = output
@@ -136,7 +136,7 @@ func (m *Machine) start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// process returns a new process for the machine, without threads.
+// process returns a new process of the machine. It does not have any threads yet.
 func (m *Machine) process(c Command, pid int) *Process {
 	number := m.first + len(m.processes)
 	h := fnv.New64a()
@@ -158,7 +158,7 @@ func fork(path string, c Command, output int) (int, error) {
 	defer null.Close()
 	const noRandomAddresses = 0x40000
 	before, _, _ := unix.RawSyscall(unix.SYS_PERSONALITY, 0xffffffff, 0, 0)
-	// If this call is forbidden, addresses stay random.
+	// If this call is not allowed, addresses stay random.
 	unix.RawSyscall(unix.SYS_PERSONALITY, before|noRandomAddresses, 0, 0)
 	defer unix.RawSyscall(unix.SYS_PERSONALITY, before, 0, 0)
 	pid, err := syscall.ForkExec(path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env,
@@ -222,8 +222,8 @@ func (p *Process) prepare() (err error) {
 	return err
 }
 
-// adopt is called after the process has executed a program (execve). It replaces the clocks and random bytes that the
-// program would otherwise get from the host.
+// adopt is called after the process has executed a program (execve). The program would otherwise get its clocks and
+// random bytes from the host, so adopt replaces them.
 func (p *Process) adopt() error {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(p.pid, &r); err != nil {
@@ -266,7 +266,7 @@ func (p *Process) random(n int) []byte {
 	return b
 }
 
-// lookPath finds a program in an environment's PATH variable.
+// lookPath finds a program by means of the PATH variable in an environment.
 func lookPath(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -298,7 +298,7 @@ func (p *Process) Waits() (calls []string) {
 	return calls
 }
 
-// Refused lists what the process has tried to use but could not, because it is not available in virtual time.
+// Refused lists what the process has tried to use although it is not available in virtual time.
 func (p *Process) Refused() []string { return p.refused }
 
 // refuse records that a process has tried to use something that is not available.

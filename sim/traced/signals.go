@@ -21,7 +21,7 @@ func (s signalSet) has(sig unix.Signal) bool { return sig > 0 && s>>(sig-1)&1 ==
 // dispositions says how a thread handles signals: which ones are blocked, ignored, caught and pending.
 type dispositions struct{ blocked, ignored, caught, pending signalSet }
 
-// signals returns how a thread of the process handles signals.
+// signals returns how one of the process's threads handles signals.
 func (p *Process) signals(tid int) (d dispositions) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", p.pid, tid))
 	var ofProcess signalSet
@@ -76,7 +76,7 @@ func (s sender) encode(info []byte, sig unix.Signal) {
 	le.PutUint64(info[24:], s.value)
 }
 
-// harmless lists the signals that have no effect on a process that has no handler for them. stopping lists the signals
+// harmless lists the signals that have no effect on a process that does not handle them. stopping lists the signals
 // that stop such a process.
 var (
 	harmless = []unix.Signal{unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT}
@@ -88,9 +88,9 @@ func (d *dispositions) drops(sig unix.Signal) bool {
 	return !d.blocked.has(sig) && (d.ignored.has(sig) || !d.caught.has(sig) && slices.Contains(harmless, sig))
 }
 
-// gets sends a signal to a process. If a thread that does not block the signal is waiting, gets ends the wait of the
-// first such thread, so that the signal can be delivered. origin is the thread that sent the signal, or nil. gets
-// returns false if the signal has no effect.
+// gets sends a signal to a process. If any threads that do not block the signal are waiting, gets ends the wait of the
+// first one, so that the signal can be delivered. origin is the thread that sent the signal, or nil. gets returns false
+// if the signal has no effect.
 func (p *Process) gets(sig unix.Signal, origin *thread, from sender) bool {
 	d := p.signals(p.pid)
 	switch {
@@ -134,7 +134,7 @@ func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, origin *thre
 	return true
 }
 
-// gets sends a signal to a single thread. It is otherwise like Process's method of the same name.
+// gets sends a signal to a single thread. Apart from that, it is like the Process method of the same name.
 func (t *thread) gets(sig unix.Signal, origin *thread, from sender) bool {
 	p := t.p
 	d := p.signals(t.tid)
@@ -166,8 +166,8 @@ func (t *thread) admits(sig unix.Signal) bool {
 	return !t.p.signals(t.tid).blocked.has(sig)
 }
 
-// interrupted ends the system call in which a thread is waiting, because a signal that the thread does not block has
-// arrived.
+// interrupted ends the system call that a thread is waiting in, because a signal has arrived that the thread does not
+// block.
 func (t *thread) interrupted() {
 	b := t.blocked
 	switch {
@@ -188,8 +188,8 @@ var restartable = []uint64{unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, uni
 	unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_CONNECT, unix.SYS_WAIT4, unix.SYS_WAITID,
 	unix.SYS_FUTEX}
 
-// restarts is called before a signal that has interrupted a system call is delivered. It lets the kernel decide whether
-// to restart the call, because only the kernel knows the signal's handler.
+// restarts is called before the delivery of a signal that has interrupted a system call. It lets the kernel decide
+// whether to restart the call, because only the kernel knows the signal's handler.
 func (t *thread) restarts() {
 	if !t.broken {
 		return
@@ -204,8 +204,8 @@ func (t *thread) restarts() {
 	}
 }
 
-// firstQueued is the lowest signal that the kernel queues, so that several instances of it can be pending. A lower
-// signal that is already pending is not sent again, except by a timer.
+// firstQueued is the lowest signal that the kernel queues: several instances of it can be pending. If a lower signal is
+// already pending, it is not sent again, except by a timer.
 const firstQueued = 32
 
 // remembers stores a signal's sender until the signal is delivered.
@@ -257,7 +257,7 @@ func (t *thread) receives(sig unix.Signal) (from sender, ok bool) {
 	return from, true
 }
 
-// kill implements the kill system call. It can send signals only to processes in the same family.
+// kill implements the kill system call. It can only send signals to processes in the same family.
 func (t *thread) kill() outcome {
 	id, sig := int(int32(t.regs.Rdi)), unix.Signal(t.regs.Rsi)
 	var to []*Process

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// special is a process's timerfd or signalfd. The machine itself handles reads of it. It is actually an AF_UNIX socket
-// that is connected to the machine, as TCP sockets are. When there is something to read, the machine writes a byte to
-// it, so that the kernel handles poll and epoll correctly. After a read, the machine removes the bytes that it has
+// special is a process's timerfd or signalfd. It is actually an AF_UNIX socket that is connected to the machine, as TCP
+// sockets are. When there is something to read, the machine writes a byte to the socket, so that the kernel handles
+// poll and epoll correctly. Reads are handled by the machine itself. After a read, it removes the bytes that it has
 // written.
 type special struct {
 	inode uint64
@@ -60,7 +60,7 @@ func drain(own int) {
 	}
 }
 
-// buffer returns the address and size of the buffer that a system call reads into. ok is false if the call can read
+// buffer returns the address and size of the buffer into which a system call reads. ok is false if the call can read
 // only from sockets.
 func (t *thread) buffer() (to, size uint64, ok bool) {
 	to, size = t.regs.Rsi, t.regs.Rdx

@@ -25,7 +25,7 @@ func creates(op jute.Op) bool {
 }
 
 // moved reports whether a reply's body says that the session has moved to another connection. ZooKeeper never sends
-// such a reply: it closes the connection instead.
+// such a reply, but closes the connection instead.
 func (c *connection) moved(body []byte) bool {
 	return c.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved
 }

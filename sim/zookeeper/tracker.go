@@ -48,7 +48,7 @@ func (t *tracker) touch(s *session, now time.Duration, due history.Time) {
 	t.sessions = append(t.sessions, tracked{id: s.id, expires: expires, due: due})
 }
 
-// due returns the true time at which a session should expire, measured from its last activity.
+// due returns the true time at which a session should expire, counted from its last activity.
 func (t *tracker) due(id SessionID) history.Time {
 	for i := range t.sessions {
 		if t.sessions[i].id == id {
@@ -62,8 +62,8 @@ func (t *tracker) forget(id SessionID) {
 	t.sessions = slices.DeleteFunc(t.sessions, func(x tracked) bool { return x.id == id })
 }
 
-// expired moves to the next tick and returns the sessions whose deadlines have passed. A session is returned at every
-// tick until its end has been committed.
+// expired moves on to the next tick, and returns the sessions whose deadlines have passed. A session is returned at
+// every tick until its end has been committed.
 func (t *tracker) expired() []tracked {
 	var ended []tracked
 	for i := range t.sessions {

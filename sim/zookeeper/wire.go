@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ClosedReply is a member's reply when it closes the connection. If no request is pending, the member sends it as a
-// push.
+// ClosedReply is what a member sends when it closes the connection: as the reply to a pending request or, if there is
+// none, as a push.
 const ClosedReply = "-CLOSED\r\n"
 
 // Answer is a decoded reply to any request except a connection's first.
@@ -26,8 +26,8 @@ func ReadAnswer(r *sim.Reply) (a Answer, ok bool) {
 	return a, !f.Torn
 }
 
-// recordOf returns the record in a frame. If the argument is not a frame, for example because it is ClosedReply, Torn
-// is set in the result.
+// recordOf returns the record in a frame. If the argument is not a frame (it may be a ClosedReply), the result has Torn
+// set.
 func recordOf(frame []byte) jute.Fields {
 	record, rest, whole, sound := jute.Cut(frame)
 	return jute.Fields{Rest: record, Torn: !whole || !sound || len(rest) > 0}

@@ -17,12 +17,12 @@ type sign struct {
 	Beat uint64 `json:"beat"` // different in each heartbeat
 }
 
-// renewal is how often a coordinator writes a heartbeat. If the heartbeat does not change for longer than c.Patience,
-// by another process's own clock, that process replaces the coordinator.
+// renewal is how often a coordinator writes a heartbeat. If another process sees, by its own clock, that the heartbeat
+// has not changed for longer than c.Patience, it replaces the coordinator.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
-// Coordinate waits until no other process is coordinating the search, and then performs it. It returns nil once the
-// search has ended, and an error if the search failed, in this process or in another. It also returns when ctx is done.
+// Coordinate waits until no other process is coordinating the search, and then performs the search. It returns nil if
+// the search has ended, and an error if it has failed, in this process or in another. It also returns when ctx is done.
 // by is the name of this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
@@ -58,7 +58,7 @@ func (c *Campaign) Reopen(ctx context.Context) error {
 	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
 }
 
-// failure returns the error for a search that has failed for the given reason. It returns nil if there is no reason.
+// failure returns the error for a search that has failed for the given reason. If the reason is empty, it returns nil.
 func failure(why []byte) error {
 	if why == nil {
 		return nil
@@ -66,7 +66,7 @@ func failure(why []byte) error {
 	return fmt.Errorf("the search has failed: %s", why)
 }
 
-// errReplaced ends a coordinator's search when another process has replaced the coordinator.
+// errReplaced ends a coordinator's search when another process has taken over.
 var errReplaced = errors.New("another process coordinates")
 
 // vacant waits until no process is coordinating the search. It then writes a heartbeat for this process and returns its
@@ -189,11 +189,11 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	// if this fails, another process takes over once there has been no heartbeat for Patience
+	// If this fails, another process will take over when there has not been a heartbeat for Patience.
 	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 
-// Stop requests that the search end early. If this has already been requested, the first reason is kept.
+// Stop requests that the search end early. If it is called more than once, the first reason is kept.
 func (c *Campaign) Stop(ctx context.Context, reason string) error {
 	has, err := c.writeOnce(ctx, keyStop, []byte(reason))
 	if err == nil && !bytes.Equal(has, []byte(reason)) {

@@ -22,7 +22,7 @@ func (p *portion) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// halves divides a portion, which must have at least two positions.
+// halves splits a portion in two. The portion must have at least two positions.
 func (p portion) halves() [2]portion {
 	half := p.size / 2
 	return [2]portion{{p.first, half}, {p.first + half, p.size - half}}
@@ -32,7 +32,7 @@ func (p portion) halves() [2]portion {
 // list grows with the number of gaps, not with the number of positions.
 type covered []portion // sorted by first; no two overlap or touch
 
-// add adds a portion, and returns true if none of its positions was covered before. If any of them was, add changes
+// add adds a portion and returns true, unless any of its positions is already covered. In that case, add changes
 // nothing and returns false.
 func (c *covered) add(p portion) bool {
 	i, _ := slices.BinarySearchFunc(*c, p, func(a, b portion) int { return cmp.Compare(a.first, b.first) })
@@ -75,7 +75,7 @@ func (c covered) gap(from, most, end uint64) portion {
 	return portion{from, min(most, end-from)}
 }
 
-// includes reports whether c covers every position that the other set covers.
+// includes reports whether c covers every position that others covers.
 func (c covered) includes(others covered) bool {
 	for _, p := range others {
 		if c.gap(p.first, p.size, p.end()).size > 0 {

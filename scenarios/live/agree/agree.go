@@ -32,13 +32,13 @@ type Row struct {
 	Failed    string // why it did not run in real time although it can; empty if it ran
 }
 
-// Side is the verdict of either the simulated or the real run, and how long the run took by the host's clock.
+// Side is the verdict on either the simulated or the real run, along with how long the run took by the host's clock.
 type Side struct {
 	Verdict checker.Verdict
 	Wall    time.Duration
 }
 
-// difference is a law with different findings in the simulated and the real run.
+// difference is a law whose findings differ between the simulated and the real run.
 type difference struct {
 	Law             checker.Law
 	Simulated, Live checker.Finding
@@ -48,18 +48,18 @@ type difference struct {
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
 // Differences returns the laws whose outcome or cause differs between the simulated and the real run. It returns nil if
-// one of these runs is missing. A law that was exercised only in the real run, and held there, does not count as a
-// difference. A law that was exercised only in the simulated run does. Laws returned by the unrecorded method are
-// omitted.
+// one of these runs is missing. A law that was exercised only in the simulated run counts as a difference. A law that
+// was exercised only in the real run, and held there, does not. The laws that unrecorded returns are omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.differencesWhere(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded returns the laws that cannot be compared. The real servers do not record why keys disappear, so in the
-// real run these laws are unchecked, or their causes are unknown.
+// unrecorded returns the laws that cannot be compared, because the real servers do not record why keys disappear. In
+// the real run, these laws are unchecked, or their causes are unknown.
 func (r *Row) unrecorded() []difference { return r.differencesWhere((*difference).unrecorded) }
 
-// unrecorded reports whether the outcomes differ only because the real servers do not record why keys disappear.
+// unrecorded reports whether the only reason why the outcomes differ is that the real servers do not record why keys
+// disappear.
 func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
@@ -81,7 +81,7 @@ func (r *Row) differencesWhere(counts func(*difference) bool) (all []difference)
 }
 
 // explanation returns the known reason why the simulated and real outcomes differ: the scenario depends on something
-// that is impossible in real time. It returns "" if they do not differ or if no reason is known.
+// that is impossible in real time. It returns "" if the outcomes do not differ or if no such reason is known.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -103,8 +103,8 @@ const outOfStep = "Three clients split the votes of five servers two, " +
 // every law.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given names, or an error if find fails for one of them. If no names are given, it returns all
-// catalog scenarios for which find succeeds.
+// Names returns the given names. It returns an error if find fails for any of them. If no names are given, it returns
+// the names of all catalog scenarios for which find succeeds.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -131,8 +131,8 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
-// seeds is the number of seeds for which a scaled scenario must have the same verdict as the original. Several are
-// needed because a real-time run's delays do not depend on the seed.
+// seeds is the number of seeds for which a scaled scenario must have the same verdict as the original. A single seed
+// would not be enough, because a real-time run's delays do not depend on the seed.
 const seeds = 20
 
 // scaled divides a scenario's longer times by the largest divisor for which its simulated verdict stays the same for
@@ -237,12 +237,12 @@ func delayed(err error) bool {
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether the row is final and needs no more real-time runs.
+// settled reports whether the row is final, so that no more real-time runs are needed.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
 
-// run runs the scenario in real time. If that fails, it keeps the outcome of an earlier run.
+// run runs the scenario in real time. If that fails, the row keeps the outcome of the earlier run, if any.
 func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	began := time.Now()
 	result, err := real(ctx, s)
@@ -269,7 +269,8 @@ const mostRuns = 3
 // count contains the number of rows with each result.
 type count struct{ Agree, Explained, Differ, Refused, Failed int }
 
-// counts counts the rows that agree, differ with an explanation, differ without one, were refused, or failed.
+// counts counts the rows with each result: those that agree, differ with an explanation, differ without one, were
+// refused, or failed.
 func counts(rows []Row) (n count) {
 	for i := range rows {
 		switch r := &rows[i]; {

@@ -1,7 +1,8 @@
 package agree
 
-// This file writes the report. Where outcomes differ, the report shows the causes in the simulated run and in the real
-// one. A scenario that could be run in only one of the two ways is listed, but does not count as agreement.
+// This file writes the report. Where outcomes differ, the report shows both the causes in the simulated run and those
+// in the real one. If a scenario could be run in only one of the two ways, it is listed, but does not count as
+// agreement.
 
 import (
 	"fmt"
@@ -26,8 +27,9 @@ type Agreement struct {
 	Repeat      string // command that repeats the comparison
 }
 
-// Standing returns Failed if a simulated and a real outcome differ. It returns Undecided if the outcomes do not agree
-// in any scenario, if some scenario failed, or if the comparison was interrupted. Otherwise it returns Passed.
+// Standing returns Failed if the simulated and the real outcome differ in any scenario. It returns Undecided if they do
+// not agree in a single scenario, if some scenario failed, or if the comparison was interrupted. Otherwise, it returns
+// Passed.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:
@@ -73,7 +75,7 @@ func wall(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// Document returns the report, with a row for each scenario and its differences below it.
+// Document returns the report. It has a row for each scenario, with the scenario's differences below it.
 func (a *Agreement) Document() *document.Document {
 	n, result := counts(a.Rows), a.Standing()
 	verdict := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
@@ -145,7 +147,7 @@ func notRecorded(r *Row) (list []string) {
 	return list
 }
 
-// failed says why a scenario that can be run in real time was not run. It returns "" if it was.
+// failed says how running a scenario in real time failed. It returns "" if it did not fail.
 func failed(r *Row) string {
 	if r.Failed == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records holds what the members' watches have reported about a run's keys. Only the world's goroutine may use it.
+// records holds what the members' watches have reported about the keys in a run. Only the world's goroutine may use it.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
 	waiting []wait                     // functions to call later, in the order in which they were added
@@ -44,7 +44,7 @@ func (r *records) whenRecorded(revision int64, f func()) {
 	r.waiting = append(r.waiting, wait{revision, f})
 }
 
-// take records a revision reported by a member's watch, unless another member has already reported it. Each watch
+// take records a revision that a member's watch has reported, unless another member has already reported it. Each watch
 // reports all revisions in order, starting with one that had not been recorded yet when the watch began.
 func (r *records) take(m *member, revision int64, changes []change) {
 	if revision <= r.upTo {
@@ -83,8 +83,8 @@ func (r *records) gone(m *member, c *change) {
 	delete(r.owners, c.Key)
 }
 
-// putter returns the attempt that put a key: the one that sent a request with the key's value and lease. It returns ""
-// if several attempts sent such a request.
+// putter returns the attempt that put a key, which is the one that sent a request with the key's value and lease. It
+// returns "" if several attempts did so.
 func (r *records) putter(c *change) (of history.Attempt) {
 	if len(r.passed) > 0 {
 		return r.passer(c)

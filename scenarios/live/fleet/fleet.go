@@ -51,8 +51,8 @@ type Fleet struct {
 	origin  process.Origin
 }
 
-// New returns a fleet without servers. If shim is set, a library (the shim) is loaded into the processes. It can change
-// their clocks and slow down their fsyncs.
+// New returns a fleet without servers. If shim is true, a library (the shim) is loaded into the processes. The library
+// can change their clocks and slow down their fsyncs.
 func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error) {
 	f = &Fleet{Keeper: k, Failed: failed, relay: newRelay(failed), servers: map[sim.ProcessID]sim.Server{}}
 	if shim {
@@ -64,9 +64,9 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives returns a server's Lives, in its own folder. It does not start the server's process. It calls talks to open
-// the port that other servers use to reach the server. talks is (*Relay).Listen or ListenSOCKS, or nil if the server
-// does not communicate with other servers.
+// NewLives returns a server's Lives, which have a folder of their own. It does not start the server's process. It calls
+// talks to open the port through which other servers reach the server. talks is (*Relay).Listen or ListenSOCKS, or nil
+// if the server does not communicate with other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
 		Env: os.Environ()}
@@ -114,7 +114,7 @@ func (f *Fleet) Begin(l Loop) {
 }
 
 // End detaches the servers from the world. It must be called after the world's loop has ended and before the keeper is
-// closed. If a process ends after that, the run does not fail.
+// closed. A process that ends after this call does not make the run fail.
 func (f *Fleet) End() {
 	for _, l := range f.lives {
 		if l.end != nil {
@@ -125,7 +125,7 @@ func (f *Fleet) End() {
 }
 
 // CanCount returns an error if a fault identifies a message between two real servers by its number, because such
-// messages cannot be counted. Otherwise it returns nil.
+// messages cannot be counted. Otherwise, it returns nil.
 func CanCount(f nemesis.Fault, isServer func(sim.ProcessID) bool) error {
 	if f.Kind != nemesis.DelayMessage || !isServer(f.Target) || !isServer(f.Peer) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ListenSOCKS is an [Opener] for a server whose process can connect to others through a SOCKS proxy (RFC 1928), as Java
-// programs can. The returned port is that proxy. The process tells it which address to connect to.
+// ListenSOCKS is an [Opener] for a server whose process can connect to other servers through a SOCKS proxy (RFC 1928),
+// as Java programs can. The returned port is that proxy. The process tells the proxy which address to connect to.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {
@@ -22,8 +22,8 @@ func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, er
 	return p, err
 }
 
-// Serve sets the addresses that the server's process listens on. Other servers use the same addresses, through their
-// proxies.
+// Serve sets the addresses on which the server's process is listening. Other servers use the same addresses, but reach
+// them through their proxies.
 func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.relay.mu.Lock()
 	defer p.relay.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *Relay) portAt(a netip.AddrPort) *Port {
 	return nil
 }
 
-// serveSOCKS connects a process to the server whose address it requests.
+// serveSOCKS connects a process to the server whose address it asks for.
 func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	r.running.Go(func() {
 		to, err := asked(tcp)
@@ -65,14 +65,14 @@ const (
 	addressIPv4 = 1
 )
 
-// granted is the proxy's reply that the connection has been established.
+// granted is the reply with which the proxy says that the connection has been established.
 var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 
-// handshake is how long a process may take to name the address it wants to connect to.
+// handshake is how long a process may take to say which address it wants to connect to.
 const handshake = 10 * time.Second
 
-// asked reads the address that a process wants to connect to. The reply is sent later, once the connection has been
-// established.
+// asked reads the address that a process wants to connect to. It does not reply: the reply is sent later, once the
+// connection has been established.
 func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 	if err := tcp.SetReadDeadline(time.Now().Add(handshake)); err != nil {
 		return to, err

@@ -33,14 +33,14 @@ type Disk struct {
 	sizes []grown
 }
 
-// grown is a file's size at a point in time.
+// grown is a file's size at a particular time.
 type grown struct {
 	at    time.Time
 	inode uint64
 	size  int64
 }
 
-// writeBack is how long it takes Linux to write data to disk on its own (vm.dirty_expire_centisecs).
+// writeBack is how long Linux takes to write data to disk without an fsync (vm.dirty_expire_centisecs).
 const writeBack = 30 * time.Second
 
 // Begin records the file sizes when a process starts.
@@ -79,8 +79,8 @@ func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	}
 }
 
-// Cut truncates the append-only files to the part that is on disk: what existed when the process started, what the
-// operating system has written back, and what was fsynced.
+// Cut truncates the append-only files to the part that is on disk: what was there when the process started, what the
+// operating system has written back, and what has been fsynced.
 func (d *Disk) Cut(folder string, s *Shim) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

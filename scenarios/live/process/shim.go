@@ -22,8 +22,7 @@ var ErrNoCompiler = errors.New(
 	"gcc is missing: it compiles the library through which this fault strikes a real server. " +
 		"Install it (Debian: apt install gcc libc6-dev)")
 
-// CanShim returns nil if the shim can be compiled on this machine. Otherwise it returns the reason, which is
-// [ErrNoCompiler].
+// CanShim returns nil if the shim can be compiled on this machine. Otherwise, it returns [ErrNoCompiler].
 func CanShim() error {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return ErrNoCompiler
@@ -79,7 +78,7 @@ func (s segment) valueAt(now int64) int64 {
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the shim, a library for changing clocks, for a daemon's processes. They all use the same control
+// NewShim prepares the shim, a library that changes clocks, for a daemon's processes. They all use the same control
 // file, because a machine's clock keeps running when a process ends.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
@@ -108,8 +107,8 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the maximum accepted difference between a process's wall clock and that of its simulated server. It applies
-// if no library has been loaded to change the process's clock.
+// farOff is the maximum accepted difference between a process's wall clock and that of its simulated server, for a
+// process in which no library has been loaded to change its clock.
 const farOff = time.Second
 
 // SetClocks sets the process's clocks to those of its simulated server.
@@ -151,7 +150,7 @@ func (s *Shim) SlowFsync(by time.Duration) error {
 	return s.write(fieldSlow, int64(s.slow))
 }
 
-// synced returns the inode of the file that was last synced, and how many bytes of the file are on disk.
+// synced returns the inode of the file that was synced last, and the number of its bytes that are on disk.
 func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 	b := make([]byte, 16)
 	if _, err := s.file.ReadAt(b, fieldInode*8); err != nil {
@@ -160,8 +159,9 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 	return binary.NativeEndian.Uint64(b), int64(binary.NativeEndian.Uint64(b[8:])), nil
 }
 
-// Origin is the time on the machine's monotonic clock at which the world started. The world's time is never ahead of
-// the machine's. Therefore, the best estimate is the smallest difference between the two observed so far.
+// Origin is an estimate of the time on the machine's monotonic clock at which the world started. The world's time is
+// never ahead of the machine's, so the best estimate is the smallest difference between the two that has been observed
+// so far.
 type Origin struct {
 	mu    sync.Mutex
 	known bool

@@ -16,7 +16,7 @@ type Program interface {
 	Kill() error
 }
 
-// Guest applies the faults that strike a client to the client's program. It cannot change the program's clocks.
+// Guest applies a client's faults to the client's program. It cannot change the program's clocks.
 type Guest struct {
 	Client  sim.ProcessID
 	program Program
@@ -26,7 +26,7 @@ type Guest struct {
 // NewGuest returns the Guest of a client that connects through a [Front].
 func NewGuest(f *Front, client sim.ProcessID, p Program) *Guest { return &Guest{client, p, f} }
 
-// Pause stops the process, and handles everything it has sent so far.
+// Pause stops the process, and handles everything that it has sent so far.
 func (g *Guest) Pause() {
 	g.try("be stopped", g.program.Stop())
 	g.front.Drain(g.Client)
@@ -35,7 +35,7 @@ func (g *Guest) Pause() {
 // Resume continues the process.
 func (g *Guest) Resume() { g.try("go on", g.program.Cont()) }
 
-// Kill kills the process and reports whether it was still running. Everything the process has sent so far is still
+// Kill kills the process and reports whether it was still running. Everything that the process has sent so far is still
 // delivered.
 func (g *Guest) Kill() (lived bool) {
 	err := g.program.Stop()

@@ -12,7 +12,7 @@ import (
 type Clock interface {
 	// Now returns the time since the start of the world. It never decreases.
 	Now() sim.Time
-	// Wait waits for d. It may return early. If wake contains an element, Wait removes it and returns at once.
+	// Wait waits for d, but may return early. If wake contains an element, Wait removes it and returns at once.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
@@ -47,9 +47,9 @@ func NewOwnLoop(w *sim.World, c Clock) *Loop {
 // World returns the world that the loop drives. Only code that runs on the loop's goroutine may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
-// Do makes the loop run f at the world's current time, after all events that are due by then. Do does not wait, and may
-// be called on any goroutine. Functions posted by one goroutine run in order. Each runs at most once, and never after
-// the loop has ended.
+// Do makes the loop run f at the world's current time, after all events that are due by then. Do does not wait for f,
+// and may be called on any goroutine. Functions posted by one goroutine run in order. Each runs at most once, and never
+// after the loop has ended.
 func (l *Loop) Do(f func()) {
 	l.mu.Lock()
 	l.posted = append(l.posted, f)
@@ -81,12 +81,12 @@ func (l *Loop) Err() error {
 	return l.err
 }
 
-// Late returns the lateness of the events so far.
+// Late returns how late events have been so far.
 func (l *Loop) Late() Lateness { return l.late }
 
-// Run runs events and posted functions until done (if not nil) returns true, Fail is called, or the world's time
-// reaches limit. It reports whether it reached the limit. Run continues even when there are no events, because a
-// function may still be posted.
+// Run runs events and posted functions until the world's time reaches limit, done (if not nil) returns true, or Fail is
+// called. It reports whether it reached the limit. Run continues even when no events are left, because a function may
+// still be posted.
 func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	for {
 		l.turn(limit)
@@ -106,7 +106,7 @@ func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	}
 }
 
-// turn runs all due events and posted functions.
+// turn runs all due events and all functions that have been posted.
 func (l *Loop) turn(limit sim.Time) {
 	if !l.own {
 		l.catchUp(limit)

@@ -14,7 +14,7 @@ type group struct {
 	past    *past // shared by the members, because a new master has values that clients have set on other members
 }
 
-// promoted records how a new master's data differs from the old one's records.
+// promoted makes s the master, and records how its data differs from what the old master's records say.
 func (g *group) promoted(s *Server, keys []store.Key) {
 	old := g.master
 	r := &s.records

@@ -19,7 +19,7 @@ type link struct {
 	come    []item // values that were read and are not handled yet
 	ended   bool   // whether the connection has ended, so that no more values will be read
 	awaited bool   // whether a goroutine waits for a reply
-	// contains one element if a value has arrived or the connection has ended since the last check
+	// contains one element if a value has arrived, or the connection has ended, since the last check
 	news    chan struct{}
 	idle    func() // called when data arrives and nobody is waiting
 	listens int    // number of subscriptions
@@ -35,7 +35,7 @@ type link struct {
 	heard   map[string]map[string]bool
 }
 
-// item is a value that was read from the server. A push is a value that is not the reply to a request.
+// item is a value that was read from the server. A push is a value that the server sends without a request.
 type item struct {
 	raw  []byte
 	push bool
@@ -89,8 +89,8 @@ func (l *link) isPush(raw []byte) bool {
 // errLinkEnded reports that the server process has closed its end of a client's connection.
 var errLinkEnded = errors.New("the connection has ended")
 
-// take removes and returns the values that have arrived: all pushes before the reply, and the reply if it is complete.
-// want is the number of values in the reply.
+// take removes and returns the values that have arrived: all pushes that precede the reply and, if it is complete, the
+// reply itself. want is the number of values in the reply.
 func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +174,7 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 }
 
 // subscriptions contains the commands that get one reply for each channel that they name. kind says what the command
-// subscribes to. ends is set if the command ends subscriptions.
+// subscribes to or unsubscribes from. ends is true if it unsubscribes.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool
@@ -184,8 +184,8 @@ var subscriptions = map[string]struct {
 	"ssubscribe": {"shards", false}, "sunsubscribe": {"shards", true},
 }
 
-// answers returns the number of values in the reply to a request. The number depends on the current subscriptions,
-// which answers updates.
+// answers returns the number of values in the reply to a request. This number depends on the current subscriptions, so
+// answers also keeps track of them.
 func (l *link) answers(name string, args []string) int {
 	if name == "reset" {
 		l.heard = map[string]map[string]bool{}

@@ -40,7 +40,7 @@ func (e endpoint) dial() (*wire, error) {
 
 func (w *wire) close() { _ = w.conn.Close() }
 
-// send sends several requests in one write.
+// send sends several requests with a single write.
 func (w *wire) send(requests ...[]string) error {
 	w.out = w.out[:0]
 	for _, args := range requests {
@@ -70,7 +70,7 @@ func (w *wire) read() (resp.Value, error) {
 	return v, nil
 }
 
-// raw appends the next value to b, as it was received.
+// raw appends the next value to b in the form in which it was received.
 func (w *wire) raw(b []byte) ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	if err != nil {

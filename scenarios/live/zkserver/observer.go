@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// observer is this package's own connection to a process, with one watch on all znodes. Whenever a znode appears or
+// observer is this package's own connection to a process. It has one watch, on all znodes. Whenever a znode appears or
 // vanishes, the observer asks the process for the current state at that path and records it. ZooKeeper answers a
 // connection's requests in order, and sends all earlier events before it answers a request.
 type observer struct {
@@ -30,7 +30,8 @@ type observer struct {
 	zxid    int64      // the zxid that the process had reached when it answered that ping
 }
 
-// question is a request for the znode at a path or, if below is set, for its children's names.
+// question is a request about a path: for the znode at that path or, if below is set, for the names of the znode's
+// children.
 type question struct {
 	path  string
 	below bool
@@ -122,7 +123,8 @@ const xidQuestion int32 = 0
 // folder is the path of the znode that is the parent of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up starts to use a new connection. Its watch does not report earlier changes, so up asks for the current state.
+// up starts to use a new connection. Because the connection's watch does not report earlier changes, up asks for the
+// current state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,11 +211,12 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 	}
 }
 
-// allSoFar is passed to [observer.upTo] instead of a zxid. It means everything that the process has done so far.
+// allSoFar can be passed to [observer.upTo] instead of a zxid. It stands for everything that the process has done so
+// far.
 const allSoFar = math.MaxInt64
 
-// upTo waits until everything that the process has done up to a zxid is recorded. It returns false if the process stops
-// serving first.
+// upTo waits until everything that the process has done up to a zxid has been recorded. If the process stops serving
+// before that, upTo returns false.
 func (o *observer) upTo(zxid int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -232,8 +235,8 @@ func (o *observer) upTo(zxid int64) bool {
 	return !o.x.IsOver()
 }
 
-// expire ends a client's sessions. It resumes each session on a new connection, with the session's password, and closes
-// the session there.
+// expire ends a client's sessions. For each session, it resumes the session on a new connection, with the session's
+// password, and then closes it.
 func (e *ensemble) expire(client history.Process) {
 	for _, id := range e.sessions.idsOf(client) {
 		for _, m := range e.members {

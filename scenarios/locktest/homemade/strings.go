@@ -16,15 +16,15 @@ func setAlways(c *Call) (bool, error) {
 	return granted(c.Do("SET", c.key("lock"), c.owner, "PX", millis(TTL)))
 }
 
-// deleteOwn deletes the key if its value is the owner value. prolongOwn extends the key's expiry under the same
-// condition.
+// deleteOwn deletes the key if its value is the owner value. prolongOwn extends the key's expiry if its value is the
+// owner value.
 var (
 	deleteOwn  = script(`if redis.call('get', @lock) == $owner then return redis.call('del', @lock) end return 0`)
 	prolongOwn = script(
 		`if redis.call('get', @lock) == $owner then return redis.call('pexpire', @lock, $ttl) end return 0`)
 )
 
-// ownDeletion is the name by which a fault refers to deleteOwn's script.
+// ownDeletion is how the description of a fault refers to deleteOwn's script.
 const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
 
 func del(c *Call) (bool, error) { return granted(c.Do("DEL", c.key("lock"))) }
@@ -115,7 +115,7 @@ func setAndExpire(option ...string) Step {
 	}
 }
 
-// renames sets a temporary key with an expiry, and renames it to the lock's key with the given command.
+// renames sets a temporary key with an expiry, and then uses the given command to rename it to the lock's key.
 func renames(command string) Step {
 	return func(c *Call) (bool, error) {
 		own := c.key("try") + ":" + c.owner
@@ -142,9 +142,9 @@ return 1`)
 		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
 )
 
-// replaceStale acquires the lock if its record has not changed for a TTL, by the client's own clock. The TTL is
-// measured from the time at which the client first found the lock taken or, if sinceVersion is set, first saw the
-// current version of the record.
+// replaceStale acquires the lock if its record has not changed for a TTL, by the client's own clock. If sinceVersion is
+// set, the TTL is measured from the time at which the client first saw the current version of the record. Otherwise, it
+// is measured from the time at which the client first found the lock taken.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -185,8 +185,8 @@ if not version or version:gsub('%+', '') ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// replaceEnded stores the end of the lease as the key's value, and acquires the lock if the stored time has passed. It
-// uses GETSET, which returns the value that it replaced.
+// replaceEnded stores the lease's end time as the key's value, and acquires the lock if the previously stored time has
+// passed. It uses GETSET, which returns the value that it replaces.
 func replaceEnded(c *Call) (bool, error) {
 	end := func(value string) time.Time {
 		ms, _ := strconv.ParseInt(value, 10, 64)
@@ -238,7 +238,7 @@ func setThenExpire(c *Call) (bool, error) {
 	return made, err
 }
 
-// recordKeeps lists the promises of a lock whose lease is measured on its clients' clocks.
+// recordKeeps lists the promises of a lock whose leases are measured on the clients' clocks.
 var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}}
 
@@ -431,7 +431,7 @@ func brokenRecords() []BrokenLock {
 }
 
 // late is a fault that pauses client-1 until its lease has ended and another client holds the lock. client-1's key
-// expires at 8 s. After that, the other two clients hold the lock for 4 s each.
+// expires at 8 s. After that, each of the other two clients holds the lock for 4 s.
 const late = "pause client-1 for 10s after acquired"
 
 // atAnothers returns the Showings of a lock whose release does not check who holds the lock.
@@ -444,7 +444,7 @@ func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 	}
 }
 
-// atFirst returns the Showings of a lock that a second client can acquire while the first one holds it.
+// atFirst returns the Showings of a lock that a second client can acquire while the first client is still holding it.
 func atFirst(c checker.Cause, why string) []Showing {
 	return []Showing{
 		{Way: Way{ownership, c}, By: "client-2", Of: "client-1", Why: why},
@@ -462,7 +462,7 @@ func waitersProlong() []Showing {
 	}
 }
 
-// saying sets the text that the explanation of each Showing must contain.
+// saying sets, in each Showing, the text that its explanation must contain.
 func saying(all []Showing, words ...string) []Showing {
 	for i := range all {
 		all[i].Says = words
@@ -470,8 +470,8 @@ func saying(all []Showing, words ...string) []Showing {
 	return all
 }
 
-// lateSet returns the Showings of a lock whose client first finds that the key is absent, and then sets it in a
-// separate request. This request is delayed.
+// lateSet returns the Showings of a lock whose client first finds that the key is absent, and then sets it with a
+// separate request, which is delayed.
 func lateSet(command, why string) []Showing {
 	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
 	return []Showing{

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// EqualSeedsGiveEqualRuns explores the given number of seeds twice, in separate processes. It fails the test if a seed
-// gives different runs. With FENCEPOST_FULL=1, it explores 200 seeds ten times.
+// EqualSeedsGiveEqualRuns explores the given number of seeds twice, in separate processes. It fails the test if the two
+// runs with a seed differ. With FENCEPOST_FULL=1, it explores 200 seeds ten times instead.
 func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, seeds int) {
 	t.Helper()
 	times := 2
@@ -37,8 +37,9 @@ func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, seeds int) {
 	}
 }
 
-// MemoryStaysBounded first explores a thousand seeds and then ten thousand. All runs must be judged, and the second
-// exploration may use at most twice as much memory as the first. It runs only with FENCEPOST_FULL=1.
+// MemoryStaysBounded first explores a thousand seeds and then ten thousand. The test fails if any run is not judged, or
+// if the second exploration uses more than twice as much memory as the first. MemoryStaysBounded is skipped unless
+// FENCEPOST_FULL=1.
 func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 	t.Helper()
 	testkit.FullOnly(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round contains the requests that a client has sent since it started requesting the lock. A library may try several
-// times, and each try may use several servers or several keys. A request counts as a request for the lock if any
-// request of the same kind has acquired one of the lock's keys.
+// round contains the requests that a client has sent since it began to request the lock. A library may try several
+// times, and each try may involve several servers or several keys. If any request of some kind has acquired one of the
+// lock's keys, all requests of that kind count as requests for the lock.
 type round []*request
 
 // request is a request that a client sends while it is trying to acquire a lock.
@@ -25,8 +25,8 @@ type request struct {
 }
 
 // place says where a request goes: to which server, with which kind of command, and for which key. In one try, a client
-// does not send another request to a place that has answered without an error. So if there is another request, it
-// belongs to a new try.
+// does not send a second request to a place that has answered the first one without an error. Therefore, a second
+// request belongs to a new try.
 type place struct {
 	server sim.ProcessID
 	kind   string // name of the command, or hash of the script
@@ -58,9 +58,9 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// markAcquired marks the request that acquired one of the lock's keys. e is the record of the key. If the client sent
-// several requests to the same server at the same time, markAcquired marks the last of them, because a transaction
-// acquires its keys when its EXEC is executed.
+// markAcquired marks the request that acquired one of the lock's keys. e is the event that records the key. If the
+// client sent several requests to the same server at the same time, markAcquired marks the last of them, because a
+// transaction acquires its keys when its EXEC is executed.
 func (r round) markAcquired(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -80,9 +80,9 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns when the first request of the last try was sent, and which servers granted the lock in that try. If
-// no key was acquired, it returns start and no servers. If none of the replies granted the lock, it returns the servers
-// with lost replies, because the client must then have found its key on them.
+// acquired returns the time at which the first request of the last try was sent, and the servers that granted the lock
+// in that try. If no key was acquired, it returns start and no servers. If none of the replies that arrived granted the
+// lock, it returns the servers whose replies were lost: the client must have found its key on them later.
 func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.lastRound()
 	since = start
@@ -102,8 +102,8 @@ func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// lastRound returns the requests in the client's last try. A request that is repeated because of an error or a missing
-// answer belongs to the same try.
+// lastRound returns the requests in the client's last try. A request that is repeated because it failed or was not
+// answered belongs to the same try.
 func (r round) lastRound() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {

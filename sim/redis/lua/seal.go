@@ -23,7 +23,7 @@ var notProvided = map[string][]string{
 }
 
 // withhold adds a stand-in to a library for each function that this package does not provide. The stand-in raises an
-// error that names the function.
+// error that names the missing function.
 func (e *Engine) withhold(library string, t *lua.LTable) {
 	for _, name := range notProvided[library] {
 		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -33,8 +33,7 @@ func (e *Engine) withhold(library string, t *lua.LTable) {
 	}
 }
 
-// seal returns a read-only view of a table. Scripts can read the table's fields through the view but cannot write to
-// them.
+// seal returns a read-only view of a table, through which scripts can read the table's fields but cannot write to them.
 func (e *Engine) seal(what *lua.LTable) *lua.LTable {
 	L := e.state
 	front, meta := L.NewTable(), L.NewTable()
@@ -121,7 +120,7 @@ func missing(L *lua.LState) int {
 	return 0
 }
 
-// choose creates a library from the named gopher-lua functions and from functions in this package.
+// choose creates a library that contains the named gopher-lua functions and the functions in own.
 func (e *Engine) choose(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
 	t := e.state.NewTable()
 	for _, name := range names {
@@ -133,8 +132,8 @@ func (e *Engine) choose(from lua.LValue, names []string, own map[string]lua.LGFu
 	return t
 }
 
-// guarded wraps a function that would write to its first argument without regard to metatables. The wrapped function
-// rejects a sealed table.
+// guarded wraps a function that would write to its first argument without regard to metatables. The wrapper raises an
+// error if this argument is a sealed table.
 func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	inner := f.(*lua.LFunction).GFunction
 	return func(L *lua.LState) int {
@@ -185,7 +184,7 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 	}
 }
 
-// protectedCall implements pcall. As in Redis 7.0, the script gets only the message of an error raised by Redis.
+// protectedCall implements pcall. As in Redis 7.0, if Redis raised the error, the script gets only the error's message.
 func protectedCall(L *lua.LState) int {
 	L.CheckAny(1)
 	top := L.GetTop()

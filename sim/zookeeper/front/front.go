@@ -1,5 +1,5 @@
 // Package front lets clients that run outside the simulation use a simulated ZooKeeper ensemble over ZooKeeper's own
-// protocol. It splits the bytes that a client writes into frames, and determines to which attempt each request belongs.
+// protocol. It splits the bytes that a client writes into frames, and determines which attempt each request belongs to.
 package front
 
 import (
@@ -19,7 +19,7 @@ type ZooKeeper struct{}
 // Port returns ZooKeeper's client port.
 func (ZooKeeper) Port() int { return 2181 }
 
-// Serial returns false, because members themselves handle a connection's requests in order.
+// Serial returns false, because the members themselves ensure that a connection's requests are handled in order.
 func (ZooKeeper) Serial() bool { return false }
 
 // Begin starts a run.
@@ -30,13 +30,13 @@ func (ZooKeeper) Begin() sim.Callers {
 // callers holds the clients of one run. Its data is shared by all clients, because a client may delete another client's
 // znode.
 type callers struct {
-	// znodes maps the znodes that clients have requested to the attempts that requested them. The keys are paths. For a
-	// sequential znode, the path without the number is also a key.
+	// znodes maps the znodes that clients have requested to the attempts that requested them. Each key is a znode's
+	// path. For a sequential znode, the path without the number is another key.
 	znodes map[string]history.Attempt
 }
 
-// Recorded does nothing. The events could only show which servers have granted a lock, but here the ensemble grants it
-// as a whole.
+// Recorded does nothing. From the events, it could only learn which servers have granted a lock, but here a lock is
+// granted by the ensemble as a whole.
 func (c *callers) Recorded(*history.Event) {}
 
 // Caller returns a new client that has not sent a request yet.
@@ -49,12 +49,12 @@ type caller struct {
 	since   sim.Time
 }
 
-// Begin begins an attempt. If the client never requests the lock in this attempt, now counts as the time of the
+// Begin begins an attempt. If the client does not request the lock in this attempt, now counts as the time of its
 // request.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
 // Try returns the time at which the client last requested a sequential ephemeral znode in its attempt. It does not
-// return any servers, because the ensemble as a whole grants a lock.
+// return any servers, because a lock is granted by the ensemble as a whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // Wire returns the client's end of a new connection.
@@ -68,8 +68,8 @@ type wire struct {
 	dead bool // an invalid frame has made all later bytes meaningless
 }
 
-// Written sends a request for each complete frame. If the bytes are not a frame, it sends a request that makes the
-// member close the connection. The only possible error is a *sim.NotSimulatedError.
+// Written sends one request for each complete frame. If the bytes do not form a frame, it sends a request that makes
+// the member close the connection. The only possible error is a *sim.NotSimulatedError.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.dead {
 		return nil
@@ -114,8 +114,8 @@ func (w *wire) ask(l sim.Line, record string) error {
 	return nil
 }
 
-// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode from one of its
-// earlier attempts, the operation belongs to that attempt.
+// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode that it created in
+// one of its earlier attempts, the operation belongs to that attempt.
 func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	path := f.Text()
 	switch op {
@@ -154,8 +154,8 @@ func (c *callers) attemptOf(path string) (of history.Attempt, known bool) {
 	return of, known
 }
 
-// sameClient reports whether two attempts belong to the same client. For example, "client-1/2" is the second attempt of
-// client-1.
+// sameClient reports whether two attempts belong to the same client. An attempt such as "client-1/2" is the second
+// attempt of client-1.
 func sameClient(a, b history.Attempt) bool {
 	x, _, _ := strings.Cut(string(a), "/")
 	y, _, _ := strings.Cut(string(b), "/")
