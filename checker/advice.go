@@ -71,10 +71,10 @@ func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 // violated even though the lock's users already apply every safety measure, including one that guards the data.
 // Otherwise noneKnown is used.
 const (
-	nothingLeft = "Everything that the documentation recommends against this is in place. " +
-		"What remains is the limit of a lock with a lease: " +
-		"it cannot stop a holder that does not know that its lease is over."
-	noneKnown = "The checker knows no remedy against this."
+	nothingLeft = "Every measure that the documentation recommends against this violation is already in place. " +
+		"A limit of all locks with leases remains: " +
+		"such a lock cannot stop a holder that does not know that its lease is over."
+	noneKnown = "The checker knows no remedy for this violation."
 )
 
 // remedy returns the advice that applies to the situation. It omits advice that is already being followed, advice for
@@ -126,6 +126,6 @@ func paragraph(advice []string) string {
 // The first string introduces advice for a lock whose code is unknown, since that advice may already be in use. The
 // second is used when there is no advice for such a lock.
 const (
-	unlessDone = "Unless this is already done: "
+	unlessDone = "If you do not already do so: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."
 )

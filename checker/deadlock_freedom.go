@@ -1,8 +1,8 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/clockerror"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -41,7 +41,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 	limit := h.TTL + h.Hold + h.Slack
 	switch {
 	case limit <= 0:
-		f.unchecked("The header states no TTL, hold or slack, so no wait counts as too long.")
+		f.unchecked("The header states no TTL, hold or slack, so no wait can be too long.")
 		return
 	case len(t.Asks) == 0 && !t.hasProbe():
 		f.unchecked("Nobody asked for a lock.")
@@ -60,8 +60,8 @@ func (t *judge) deadlockFreedom(f *Finding) {
 		f.undecided(missing)
 		return
 	}
-	f.holds("After the last fault every lock was acquired (" + strconv.Itoa(len(t.Locks)) +
-		" in all), and nobody was left waiting.")
+	f.holds(sentence("After the last fault, every lock was acquired (%d in all), and nobody was left waiting.",
+		len(t.Locks)))
 }
 
 // hasProbe reports whether the history comes from a run that ends with a probe.
@@ -73,18 +73,19 @@ func (t *judge) missing() string {
 	for i := range t.Faults {
 		x := &t.Faults[i]
 		if calm = max(calm, t.Counted(x)); calm == trace.Open {
-			return "A fault was still active when the run ended: " + x.Line + "."
+			return fmt.Sprintf("A fault was still active when the run ended: %s.", x.Line)
 		}
 	}
 	for n := range t.Asks {
 		if a := &t.Asks[n]; a.Ret == trace.Open {
-			return sentence("When the run ended, %s had been waiting for %s since %v: too short a time to decide.",
+			return sentence("When the run ended, %s had been waiting for %s since %v, "+
+				"which is not long enough to decide.",
 				a.Process, quoted(t.Locks[a.Lock].Name), t.Time(a.Call))
 		}
 	}
 	for n := range t.Grants {
 		if g := &t.Grants[n]; g.Ending == trace.StillOpen && g.Process != history.Probe {
-			return sentence("When the run ended, %s was still inside the critical section of %s.", g.Process,
+			return sentence("When the run ended, %s was still in the critical section of %s.", g.Process,
 				quoted(t.Locks[g.Lock].Name))
 		}
 	}
@@ -99,7 +100,7 @@ func (t *judge) missing() string {
 		case t.hasProbe():
 			return sentence("The run ended before its probe had acquired %s after the last fault.", quoted(l.Name))
 		default:
-			return sentence("Nobody was stuck, but after the last fault nobody acquired %s either.", quoted(l.Name))
+			return sentence("Nobody was stuck, but nobody acquired %s after the last fault.", quoted(l.Name))
 		}
 	}
 	return ""
@@ -116,12 +117,12 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	if b == nil {
 		return
 	}
-	calm := " " + t.calm(s) + ", yet"
+	calm := ", although " + t.calm(s)
 	if cause.Kind == NoQuorumLeft {
 		calm = ""
 	}
 	story := sentence("%s asked for %s at %v. "+
-		"From %v on%s nobody acquired the lock for %v; the limit is %v (longest TTL + hold + slack). "+
+		"Starting at %v%s, nobody acquired the lock for %v; the limit is %v (longest TTL + hold + slack). "+
 		"%s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
 	b.violated(t, cause, story, append(w, a.Call))
@@ -143,12 +144,12 @@ func (t *judge) calm(s *trace.Stuck) string {
 		return t.Time(f.Start) < s.Until && (over == trace.Open || t.Time(over) > s.Since)
 	}
 	if slices.ContainsFunc(t.Unfelt, meanwhile) {
-		kinds = append(kinds, "a fault of the resource, which nobody used")
+		kinds = append(kinds, "a fault of the protected resource, which nobody used")
 	}
 	if len(kinds) == 0 {
-		return "no fault was under way"
+		return "no fault was active"
 	}
-	return "no fault was under way except " + list(kinds)
+	return fmt.Sprintf("no fault was active except %s", list(kinds))
 }
 
 // lasting describes a fault that now counts as the normal state because it is permanent. It returns "" for any other
@@ -189,8 +190,9 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	keys := t.standing(a.Lock, now.at)
 	if key, crash := t.crashedOwner(t.blocking(keys), now.at); key != nil {
 		owner := t.ProcessOf(key.of)
-		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s; its key on %s, set at %v, "+
-			"is still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
+		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s. "+
+			"Its key on %s, "+
+			"set at %v, is still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
 			t.History.Events[key.set].Process, t.Time(key.set), t.dueText(key, now)), []int{key.set, crash}
 	}
 	g := t.crashedHolder(a.Lock, now.at)
@@ -211,8 +213,9 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	story, taken := "No living process held it.", t.Spent(a.Lock, now.at)
 	t.facts.spent = taken >= 0
 	if g != nil {
-		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, "+
-			"and its key is gone.", g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
+		story, witness = sentence("No living process held it: "+
+			"%s, which held it last, crashed at %v%s, and the key of the last holder is gone.",
+			g.Process, t.Time(g.End), t.crashText(g.Process, g.End)), []int{g.OK, g.End}
 		about = g.Process
 	}
 	if lost := t.takenInVain(taken); lost != "" {
@@ -257,7 +260,8 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 	for _, g := range s.Holders {
 		w = append(w, t.Grants[g].OK)
 	}
-	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
+	return Cause{Kind: StuckInCycle}, "",
+		fmt.Sprintf("Each client holds a lock that the next one is waiting for: %s.", list(names)), w
 }
 
 // quorumStory says that faults have permanently removed too many servers.

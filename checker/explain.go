@@ -103,7 +103,8 @@ func (t *judge) sectionStory(c *clash) string {
 	var inside []string
 	for _, s := range c.members()[:t.Permits()] {
 		a := &t.Grants[s.Grant]
-		inside = append(inside, sentence("%s, inside since %v, had not yet left (%s)", t.nameOf(a, b), t.Time(a.OK),
+		inside = append(inside, sentence("%s, which had been inside since %v, "+
+			"had not yet left (%s)", t.nameOf(a, b), t.Time(a.OK),
 			t.endText(a)))
 	}
 	return sentence("%s entered the critical section of %s at %v although %s%s.",
@@ -119,7 +120,7 @@ func (t *judge) endText(g *trace.Grant) string {
 		return sentence("it noticed at %v that its lock was lost", t.Time(g.End))
 	case trace.Crashed:
 		if alive := t.History.Events[g.End].Until; alive != 0 {
-			return sentence("it ended between %v and %v", alive, t.Time(g.End))
+			return sentence("its process ended between %v and %v", alive, t.Time(g.End))
 		}
 		return sentence("it crashed at %v", t.Time(g.End))
 	}
@@ -153,7 +154,7 @@ func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	if on != nil {
 		return s + sentence(" %s was still inside.", capital(string(g.Process)))
 	}
-	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
+	return s + sentence(" %s was still in its critical section when the lease ended.", capital(string(g.Process)))
 }
 
 // blameStory describes what delayed a client. It returns "" if nothing did.
@@ -162,23 +163,25 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 	switch {
 	case why.cause.Kind == WaitedForOther:
 		a := &t.Asks[why.ask]
-		s.WriteString(sentence(" But %s waited for another lock, %s, from %v", p, quoted(t.Locks[a.Lock].Name),
-			t.Time(a.Call)))
+		until := ""
 		if a.Ret != trace.Open {
-			s.WriteString(sentence(" to %v", t.Time(a.Ret)))
+			until = sentence(" to %v", t.Time(a.Ret))
 		}
-		s.WriteString(t.faultText(why.faults...) + ", and stayed inside while it waited.")
+		s.WriteString(sentence(" But %s waited for another lock, %s, from %v%s%s, "+
+			"and stayed in its critical section while it waited.", p, quoted(t.Locks[a.Lock].Name), t.Time(a.Call),
+			until, t.faultText(why.faults...)))
 	case why.cause.Kind == NeverRenewed:
 		s.WriteString(sentence(" No request had extended it, and the work of %s took longer than the lease.", p))
 	case why.cause.Detail == ByPause:
-		then := " and had no way to know"
+		text := " But %s was paused %s and had no way to know%s."
 		switch {
 		case why.before:
-			then = ", before it was granted the lock, so its work took longer than what was left of the lease"
+			text = " But %s was paused %s, before it was granted the lock, " +
+				"so its work took longer than what was left of the lease%s."
 		case why.inTime:
-			then = ", so its work took longer than the lease"
+			text = " But %s was paused %s, so its work took longer than the lease%s."
 		}
-		s.WriteString(sentence(" But %s was paused %s%s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
+		s.WriteString(sentence(text, p, t.spells(why.faults), t.faultText(why.faults...)))
 	case why.acted && why.held.implied:
 		s.WriteString(sentence(" A renewal by %s was delayed%s.", p, t.faultText(why.faults...)))
 	case why.acted:
@@ -196,7 +199,7 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 			t.faultText(why.faults...)))
 	case why.cause.Detail == ByLatePacket:
 		s.WriteString(sentence(" But a %s of %s was delayed%s, "+
-			"and the client waited for the answer inside its critical section.",
+			"and the client waited for the answer in its critical section.",
 			why.held.f, p, t.faultText(why.faults...)))
 	}
 	return s.String()
@@ -259,22 +262,21 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	}
 	ga, gb := &t.Grants[a.Grant], &t.Grants[b.Grant]
 	var s strings.Builder
-	granted := sentence("was granted the lock %s", quoted(t.Locks[c.lock].Name))
+	granted := "%s was granted the lock %s at %v"
 	if b.At != gb.OK {
-		granted = sentence("had its lease of %s extended", quoted(t.Locks[c.lock].Name))
+		granted = "%s had its lease of %s extended at %v"
 	}
+	granted = sentence(granted, capital(t.nameOf(gb, ga)), quoted(t.Locks[c.lock].Name), history.Time(b.From))
 	from, to := t.wholeLease(&a, c.lock)
 	had := sentence("the lease of %s ran from %v to %v", t.nameOf(ga, gb), from, to)
 	if t.History.Events[a.At].Grant.Open {
-		had = sentence("%s had held it since %v and had not been told that it was lost", t.nameOf(ga, gb),
+		had = sentence("%s had held the lock since %v and had not been told that it was lost", t.nameOf(ga, gb),
 			history.Time(a.From))
 	}
-	s.WriteString(sentence("%s %s at %v although %s: %s.", capital(t.nameOf(gb, ga)), granted,
-		history.Time(b.From), had, t.leasesAtOnce()))
+	s.WriteString(sentence("%s although %s: %s.", granted, had, t.leasesAtOnce()))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
-		s.WriteString(sentence(" The two grants counted no server in common (%s; "+
-			"%s), so no server could refuse the second.",
+		s.WriteString(sentence(" No server counted for both grants (%s; %s), so no server could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
 	case GrantedByNone:
 		if t.hasNoKeys(c.lock) {
@@ -298,7 +300,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 }
 
 // noKeys explains why a lock without keys does not exclude anyone.
-const noKeys = " No server had a key of that lock at any time."
+const noKeys = " No server ever had a key for that lock."
 
 // hasNoKeys reports whether no server ever had a key for the lock. It returns true only if all requests were recorded.
 func (t *judge) hasNoKeys(lock int32) bool {
@@ -323,7 +325,7 @@ func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 		}
 	}
 	if len(likewise) > 0 {
-		s.WriteString(sentence(" Before that, it had expired %s.", list(likewise)))
+		s.WriteString(sentence(" Before that, the key had expired %s.", list(likewise)))
 	}
 	for _, other := range slices.Backward(others) {
 		s.WriteString(other)

@@ -34,9 +34,9 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case RemovedByOwner:
 		if r.cause.Detail == LateTry {
 			return sentence("%s was deleted at %v by a request that its holder had sent at %v, "+
-				"in an earlier try with the same value", key, e.Time, e.Sent)
+				"in an earlier attempt with the same owner value", key, e.Time, e.Sent)
 		}
-		return sentence("%s was deleted at %v by a request of its own holder, "+
+		return sentence("%s was deleted at %v by its own holder, "+
 			"which continued as if it still had the lock", key, e.Time)
 	case ExpiredEarly:
 		return t.earlyStory(r, key)
@@ -52,9 +52,10 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		lease := t.History.Events[span.At].Grant
 		ended := "" // the end of an empty lease is not stated
 		if lease.Until < lease.Granted {
-			ended = sentence(" its own lease had ended at %v, and", lease.Until)
+			ended = sentence(", which had ended at %v", lease.Until)
 		}
-		return sentence("%s expired at %v; when %s got the lock at %v%s it took the lock without checking again%s",
+		return sentence("%s expired at %v; "+
+			"%s was granted the lock at %v and took it without checking its own lease%s%s",
 			key, e.Time, g.Process, lease.Granted, ended, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case Evicted, RemovedByOperator:
 		return t.goneStory(key, r.at)
@@ -90,9 +91,10 @@ func (t *judge) earlyStory(r *record, key string) string {
 			r.due-e.Time, r.due, t.clockStory(r, t.taker(r), r.due-e.Time))
 	case e.F == history.KeySet || e.Why == history.Deleted:
 		kept := t.Time(t.keptLast(r))
-		return sentence("%s was %s at %v by %s, since its lease was over by the clock of %s: that clock was ahead, "+
-			"since %s had set or extended the key only %v before, at %v%s", key, takenOver(e), e.Time,
-			t.ProcessOf(trace.Setter(e)), e.Process, t.ProcessOf(t.History.Events[r.set[r.victim]].Of), e.Time-kept,
+		return sentence("%s was %s at %v by %s, because its lease had ended according to the clock of %s; "+
+			"that clock was ahead, because %s had set or extended the key only %v earlier, at %v%s", key, takenOver(e),
+			e.Time, t.ProcessOf(trace.Setter(e)), e.Process, t.ProcessOf(t.History.Events[r.set[r.victim]].Of),
+			e.Time-kept,
 			kept, t.clockStory(r, e.Process, 0))
 	}
 	return sentence("%s expired at %v, %v before its deadline (%v)%s", key, e.Time, r.due-e.Time, r.due,
@@ -107,11 +109,12 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 		if r.victim == 1 {
 			a, b = b, a
 		}
-		return sentence("%s had one key for both grants, set by %s at %v: it gave %s the lock at %v, and again at %v",
+		return sentence("%s had only one key, set by %s at %v: it gave %s the lock at %v, and again at %v",
 			first.Process, t.name(first.Of), first.Time, t.Grants[a.Grant].Process, t.Time(a.At), t.Time(b.At))
 	}
 	if second.F == history.KeyGone {
-		return sentence("%s had an element for each: %s took one at %v, and %s another at %v%s", second.Process,
+		return sentence("%s had a list element for each of them: "+
+			"%s took one at %v, and %s took another at %v%s", second.Process,
 			t.name(first.By), first.Time, t.name(second.By), second.Time, t.earlyReturnStory(r))
 	}
 	return sentence("%s, set at %v, was still there when the key of %s was set at %v, "+
@@ -162,14 +165,15 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		return sentence("%s expired at %v as it should, but %s was told only at %v that its lock was lost%s", key,
 			e.Time, holder, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case r.cause.Detail == GoneKey:
-		return sentence("%s had expired at %v as it should, but %s considered its lease extended at %v, until %v",
+		return sentence("%s had expired at %v as it should, but the lease of %s was extended anyway, at %v, until %v",
 			key, e.Time, holder, lease.Granted, lease.Until)
 	}
 	since := "as it should"
 	if r.lowered > 0 {
-		since = sentence("since its holder had lowered its score at %v", t.Time(r.lowered))
+		since = sentence("because its holder had lowered its score at %v", t.Time(r.lowered))
 	}
-	return sentence("%s expired at %v %s, but %s counted its lease until %v%s", key, e.Time, since, holder, lease.Until,
+	return sentence("%s expired at %v %s, "+
+		"but %s considered its lease valid until %v%s", key, e.Time, since, holder, lease.Until,
 		t.faultText(t.miscounted(c, r)...))
 }
 
@@ -177,8 +181,9 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
-	return sentence("%s was removed at %v by %s, since the key that shows that %s is alive had expired, "+
-		"but %s counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder, until,
+	return sentence("%s was removed at %v by %s, because the liveness key of %s had expired, "+
+		"but %s considered its lease valid until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder,
+		until,
 		t.faultText(t.miscounted(c, r)...))
 }
 
@@ -201,8 +206,9 @@ func takenOver(e *history.Event) string {
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	did, holder := takenOver(e), t.Grants[span.Grant].Process
-	return sentence("%s was %s at %v by %s, since the lease of %s was over: it had not renewed the key since %v, "+
-		"but continued as if it had the lock%s", key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
+	return sentence("%s was %s at %v by %s, because the lease of %s had ended; "+
+		"the holder had last renewed the key at %v but continued as if it had the lock%s",
+		key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
 		t.Time(t.keptLast(r)), t.faultText(t.unrenewed(span.Grant, r.at)))
 }
 
@@ -212,18 +218,20 @@ func (t *judge) deposedStory(r *record) string {
 	if over := t.takenOver(r.at); over >= 0 {
 		leader := &t.History.Events[over]
 		return sentence(
-			"%s extended the lease of %s at %v, although %s had taken over all leases as the new leader at %v, "+
-				"and ended that one at %v%s", e.Process, t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
+			"%s extended the lease of %s at %v; "+
+				"%s had become the leader at %v, had taken over all leases, and ended this lease at %v%s", e.Process,
+			t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
 			t.History.Events[r.gone].Time, t.faultText(t.misleading(e.Process, r.at)...))
 	}
 	if e.F == history.KeyProlonged {
 		return sentence("%s extended the key of %s at %v, after it had been replaced as master; "+
-			"where the key of %s was set at %v, the first key had expired at %v: "+
+			"on the server on which the key of %s was set at %v, the first key had expired at %v: "+
 			"two masters served one group of replicas%s",
 			e.Process, t.ProcessOf(e.Of), e.Time, t.ProcessOf(b.Of), b.Time, t.History.Events[r.gone].Time,
 			t.faultText(t.deposing(t.Unit(e.Process), r.at)))
 	}
-	return sentence("%s set the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s",
+	return sentence("%s set the key of %s at %v, and %s set the key of %s at %v: "+
+		"two masters served one group of replicas%s",
 		a.Process, t.ProcessOf(a.Of), a.Time,
 		b.Process, t.ProcessOf(b.Of), b.Time, t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at)))
 }
@@ -249,21 +257,22 @@ func watchedStory(e *history.Event) string {
 	if e.Checked != history.CheckedWatched {
 		return ""
 	}
-	return ", and had watched it, but outside of a transaction"
+	return ", after the client had watched the key, but not in a transaction"
 }
 
 // goneStory describes a key that the server evicted, or that an operator removed.
 func (t *judge) goneStory(key string, at int) string {
 	e := &t.History.Events[at]
-	did := "deleted by an operator at %v: this is not a release, and its holder was not told"
+	did := "%s was deleted by an operator at %v: this is not a release, and its holder was not told%s"
 	switch e.Why {
 	case history.Evicted:
-		did = "evicted at %v: the server needed memory, and its maxmemory-policy lets it evict the key of a lock"
+		did = "%s was evicted at %v: " +
+			"the server needed memory, and its maxmemory-policy lets it evict the key of a lock%s"
 	case history.FlushedByOperator:
-		did = "flushed by an operator at %v, along with every other key: " +
-			"this is not a release, and its holder was not told"
+		did = "%s was flushed by an operator at %v, along with every other key: " +
+			"this is not a release, and its holder was not told%s"
 	}
-	return sentence("%s was "+did+"%s", key, e.Time, t.faultText(t.removing(at)))
+	return sentence(did, key, e.Time, t.faultText(t.removing(at)))
 }
 
 // removing finds the fault that removed a key without a client's request. The removal is recorded at the given
@@ -288,7 +297,7 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 	if len(downs) > 0 && downs[len(downs)-1].Does == history.ShutsDown {
 		went = "had been shut down"
 	}
-	return sentence("%s was lost at %v: that server %s and came back without it, because %s%s", t.lostPart(key, r),
+	return sentence("%s was lost at %v: the server %s and came back without it, because %s%s", t.lostPart(key, r),
 		e.Time, went, why, t.faultText(downs...))
 }
 

@@ -41,10 +41,10 @@ func (t *judge) fairness(f *Finding) {
 	order := t.History.Header.Order
 	switch {
 	case !order.IsPromised():
-		f.unchecked("The lock promises no order.")
+		f.unchecked("The lock does not promise to serve clients in order.")
 		return
 	case t.Permits() > 1:
-		f.unchecked("The order of clients that share a semaphore is not judged.")
+		f.unchecked("The order of clients that share a semaphore is not checked.")
 		return
 	}
 	var breaches []unfair
@@ -81,7 +81,7 @@ func (t *judge) fairness(f *Finding) {
 	case kept == 0:
 		f.unchecked("Whenever a client was granted the lock, no client that had asked later was waiting.")
 	default:
-		f.holds(count(kept, "grant") + " while others waited, each to the client that had asked first.")
+		f.holds(sentence("%s while others waited, each to the client that had asked first.", count(kept, "grant")))
 	}
 }
 
@@ -110,8 +110,9 @@ func (t *judge) overtaken(f *Finding, b *unfair) {
 	if found == nil {
 		return
 	}
-	story := sentence("%s asked for %s at %v and was granted it at %v, although %s had asked at %v and still waited. "+
-		"No fault affected %s, and the lock promises its order to clients that ask more than %v apart.",
+	story := sentence("%s asked for %s at %v and was granted it at %v, "+
+		"although %s had asked at %v and was still waiting. "+
+		"No fault affected %s, and the lock promises to serve clients in order if they ask more than %v apart.",
 		capital(string(g.Process)), quoted(t.Locks[g.Lock].Name), t.Time(asked), t.Time(g.OK), a.Process,
 		t.Time(a.Call), a.Process, t.History.Header.Order.Slack)
 	found.violated(t, Cause{Kind: Overtaken}, story, []int{a.Call, asked, g.OK})
@@ -149,7 +150,7 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	t.facts.waiting.ungranted = t.grantedBy(b.at) == 0
 	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})
 	found.violated(t, cause, sentence("%s asked for %s at %v. "+
-		"From %v on nobody held the lock and %s, yet nobody was granted it for %v; the limit is %v.%s",
+		"From %v on, nobody held the lock and %s, yet nobody was granted it for %v; the limit is %v.%s",
 		capital(string(a.Process)), quoted(name), t.Time(a.Call),
 		b.idle.Since, calm, b.idle.Until-b.idle.Since, turn, why), witness)
 	found.About = about

@@ -81,11 +81,11 @@ func (t *judge) faultTolerance(f *Finding) {
 		return
 	}
 	if judged == 0 {
-		f.unchecked("No acquire or release was uncontended while a quorum was up and reachable all the time.")
+		f.unchecked("No acquire or release was uncontended with a quorum up and reachable all the time.")
 		return
 	}
-	f.holds(count(judged, "uncontended operation") + " with a quorum up and reachable, each within " +
-		h.Bound.String() + ".")
+	f.holds(sentence("%s with a quorum up and reachable, each within %v.", count(judged, "uncontended operation"),
+		h.Bound))
 }
 
 // judgeRelease judges the release that follows acquire n, and reports whether there was one to judge. The acquire must
@@ -157,8 +157,8 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	if b == nil {
 		return
 	}
-	story := sentence("The %s of %s by %s, "+
-		"called at %v, %s, although %s up and reachable all the time and nobody else held or requested the lock; "+
+	story := sentence("The %s of %s by %s, called at %v, %s, "+
+		"although %s and nobody else held or requested the lock; "+
 		"it should have succeeded within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process,
 		t.Time(call), t.outcomeText(cause, call, ret, outcome), t.quorumText(), t.History.Header.Bound)
 	w := []int{call, ret}
@@ -182,7 +182,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	}
 	if key := t.ownKey(a, end); op == history.Acquire && key != nil {
 		t.facts.earlierTry = true
-		story += sentence(" A key of %s itself, set at %v on %s, was still there, and %s asked again.", a.Process,
+		story += sentence(" A key that %s itself had set at %v on %s was still there, and %s asked again.", a.Process,
 			t.Time(key.set), t.History.Events[key.set].Process, a.Process)
 		w = append(w, key.set)
 	}
@@ -361,11 +361,12 @@ func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {
 	case h.OneService() || len(h.Groups) == 0 && len(h.Servers) > 1:
-		return sentence("at least %d of %d servers were", h.Quorum, len(h.Servers))
+		return sentence("at least %d of %d servers were up and reachable all the time", h.Quorum, len(h.Servers))
 	case len(h.Groups) > 1:
-		return sentence("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))
+		return sentence("at least %d of %d masters were, with all their replicas, up and reachable all the time",
+			h.Quorum, len(h.Groups))
 	case len(h.Servers) > 1:
-		return sentence("%s were", list(h.Servers))
+		return sentence("%s were up and reachable all the time", list(h.Servers))
 	}
-	return string(h.Servers[0]) + " was"
+	return sentence("%s was up and reachable all the time", h.Servers[0])
 }

@@ -1,8 +1,6 @@
 package checker
 
 import (
-	"strconv"
-
 	"github.com/fencepost-sim/fencepost/checker/linear"
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
@@ -51,8 +49,8 @@ func (a Answer) Why() string {
 	case NotAskedClocks:
 		return "the history states a clock error"
 	case NotAskedTooMany:
-		return "there are more than " + strconv.Itoa(linear.MaxSections) +
-			" sections in a row without a moment in between at which the lock is free"
+		return sentence("more than %d critical sections follow each other without a moment when the lock was free",
+			linear.MaxSections)
 	case Unfinished:
 		return "there are too many orders to try"
 	}

@@ -23,8 +23,8 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	clash, sound := fromLog(t, overlap), busy(t, 100)
 	const (
 		finish = "; porcupine: did not finish, as there are too many orders to try"
-		many   = "; porcupine: not asked, as there are more than 10000 sections in a row without a moment in between " +
-			"at which the lock is free"
+		many   = "; porcupine: not asked, as more than 10000 critical sections follow each other " +
+			"without a moment when the lock was free"
 	)
 	for _, c := range []struct {
 		h       *history.History

@@ -81,7 +81,7 @@ func (t *judge) leftOverStory(s *trace.Span) string {
 	there, _, _ := t.keysOf(s)
 	for _, set := range there {
 		if gone := t.leftOver(s, set); gone >= 0 {
-			return sentence(", except that of its earlier hold, which it had released: that key was gone at %v",
+			return sentence(", except the key of its earlier hold, which it had released: that key was gone at %v",
 				t.Time(gone))
 		}
 	}

@@ -114,8 +114,8 @@ const Availability = "availability"
 // scenario file can demand more. ExcuseUnless omits the second part.
 const (
 	Excuse       = ExcuseUnless + "promise lists " + Availability
-	ExcuseUnless = "where the servers have lost their quorum for good; " +
-		"no lock helps there, so this breaks no promise unless "
+	ExcuseUnless = "after the servers had lost their quorum for good; " +
+		"no lock helps in that case, so this breaks no promise unless "
 )
 
 // Covers reports whether the promise is broken if law l is violated with cause c.

@@ -11,7 +11,7 @@ const LeaseExclusion Law = "lease-exclusion"
 
 func init() {
 	register(lawRow{law: LeaseExclusion, place: 1, gravity: 3, kept: Leased,
-		says:   "granted validity windows of one lock never overlap in true time",
+		says:   "no two leases on one lock are ever valid at the same (true) time",
 		broken: "two leases on one lock run at once",
 		judge:  (*judge).leaseExclusion, uncertain: clockerror.Windows})
 }
@@ -38,7 +38,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 		f.unchecked(fewAsked)
 		return
 	case !exercised:
-		f.unchecked("One lease was granted and nobody else asked for its lock.")
+		f.unchecked("One lease was granted, and nobody else asked for its lock.")
 		return
 	}
 	overlaps, more := t.clashes(LeaseExclusion)

@@ -42,16 +42,16 @@ func (t *judge) mutualExclusion(f *Finding) {
 		f.unchecked(fewAsked)
 		return
 	case !exercised:
-		f.unchecked("One lock was acquired once and nobody else asked for it.")
+		f.unchecked("One lock was acquired once, and nobody else asked for it.")
 		return
 	}
 	judges, overlaps, more := t.bothJudges()
 	f.Judges = judges
 	switch {
 	case judges.differ():
-		f.undecided("The checker has a bug: for the critical sections, porcupine answers " +
-			judges.Porcupine.String() + " and the interval check answers " + judges.Interval.String() +
-			". Please report it with this history.")
+		f.undecided(sentence("The checker has a bug. Please report it with this history: "+
+			"for the critical sections, porcupine answers %v and the interval check answers %v.",
+			judges.Porcupine, judges.Interval))
 	case judges.Interval == Refuted:
 		for i := range overlaps {
 			t.insideTogether(f, &overlaps[i])

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/clockerror"
@@ -68,8 +69,9 @@ func (t *judge) ownership(f *Finding) {
 	silent := slices.IndexFunc(t.Keys, func(at int32) bool { return t.unexplained(at) })
 	if silent >= 0 {
 		e := &t.History.Events[t.Keys[silent]]
-		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, but not why or who removed it. "+
-			"So it is not known who deletes or extends locks there.", e.Process, quoted(e.Lock), e.Time))
+		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, "+
+			"but not why or who removed it. Without this, "+
+			"it is not known who deletes or extends locks on that server.", e.Process, quoted(e.Lock), e.Time))
 		f.Unrecorded = true
 		return
 	}
@@ -85,7 +87,7 @@ func (t *judge) ownership(f *Finding) {
 		was  bool
 		when string
 	}{
-		{spared, ", or by a client that also held it and did not shorten the owner's hold"},
+		{spared, ", or by a client that also held the lock and did not shorten the owner's hold"},
 		{over, ", or after the owner's hold had ended"},
 		{offered, ", or on a key that marked the lock as free"},
 	} {
@@ -93,7 +95,7 @@ func (t *judge) ownership(f *Finding) {
 			by += other.when
 		}
 	}
-	f.holds(count(judged, "request") + " deleted, overwrote or extended a lock on a server" + by + ".")
+	f.holds(sentence("%s deleted, overwrote or extended a lock on a server%s.", count(judged, "request"), by))
 }
 
 // ownerSince returns the position at which the owner set the key that the event at the given position removes or
@@ -144,7 +146,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	if set := t.ownerSince(at, owner); set >= 0 {
 		w = append(w, set)
 	}
-	story := sentence("On %s, a request of %s %s the lock %s at %v although it belonged to %s.",
+	story := sentence("On %s, a request from %s %s the lock %s at %v, although it belonged to %s.",
 		e.Process, t.name(e.By), did, quoted(e.Lock), e.Time, t.name(owner))
 	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: owner}]; ok && t.Grants[g].Release < at {
 		story += sentence(" %s had called release at %v, but its key was still there.", capital(t.name(owner)),
@@ -186,19 +188,19 @@ func (t *judge) comparison(c Cause, at int) string {
 	case c.Detail == ByFlush:
 		return " The server did not check the owner before it acted."
 	case e.Checked == history.CheckedWatched:
-		return " Its client had watched the key (WATCH), but sent the request outside of a transaction: " +
+		return " The client had watched the key (WATCH), but did not send the request in a transaction: " +
 			"only EXEC checks that a watched key is unchanged."
 	case e.Checked == history.CheckedNothing && c.Detail == Overwritten:
-		return " The server was told to set the key whether or not there was one."
+		return " The server was told to set the key even if it already existed."
 	case e.Checked == history.CheckedNothing:
 		return " The server did not check the owner before it acted."
 	case e.Checked == history.CheckedPresence:
-		return " The server was told to check that there was a key, but not whose it was."
+		return " The server was told to check that the key existed, but not whose it was."
 	case h.Shows(history.PartOfOwner):
 		return " The server compared only a part of the owner value before it acted."
 	case h.Service.Kind().Revisions && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
-		return " The server compared the revision at which the key was put, " +
-			"but revisions had started over with an empty disk" + t.faultText(emptied) + "."
+		return fmt.Sprintf(" The server compared the revision at which the key was put, "+
+			"but revisions had started over on an empty disk%s.", t.faultText(emptied))
 	}
 	return t.measured(c, e)
 }
@@ -220,7 +222,7 @@ func (t *judge) measured(c Cause, e *history.Event) string {
 	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):
 		return sentence(" The server compared %s before it acted, but owners share %s.", kind.Compared, kind.Shared)
 	case e.Checked == history.CheckedValue:
-		return " The request looked at the value of the key, and changed the key anyway."
+		return " The request read the value of the key, and changed the key anyway."
 	case !states, !h.StatesMeasures(), h.MayApply(measure):
 		return ""
 	}

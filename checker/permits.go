@@ -13,7 +13,7 @@ import (
 // breach of a semaphore with n permits is a crowd: n+1 spans of different grants that all contain a common instant.
 
 // fewAsked is the reason why exclusion is unchecked if a semaphore never had more requests at once than it has permits.
-const fewAsked = "No lock was requested more often than it has permits."
+const fewAsked = "No lock received more requests than it has permits."
 
 // neverTogether says that there were never too many sections or windows at once. It is part of the explanation for a
 // law that holds.
@@ -114,16 +114,16 @@ func (t *judge) tooMany(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
 	}
-	return sentence(": %d inside, with %d permits", len(c.rest)+2, t.Permits())
+	return sentence(": %d clients were inside, but there are only %d permits", len(c.rest)+2, t.Permits())
 }
 
 // leasesAtOnce returns a clause that says how many leases were valid at once. It is used for violations of laws about
 // leases.
 func (t *judge) leasesAtOnce() string {
 	if n := t.Permits(); n > 1 {
-		return sentence("%d leases at once, with %d permits", n+1, n)
+		return sentence("%d leases were valid at once, but there are only %d permits", n+1, n)
 	}
-	return "two leases at once"
+	return "two leases were valid at once"
 }
 
 // crowdedLeases names the holders of a semaphore's overlapping leases. It returns "" if the lock has one permit.
@@ -160,8 +160,9 @@ var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {
 		// the server counts all permits with the same owner value as one
 		{text: ownValue, when: all(not(isTaken), sharesValues)},
-		{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
-			"by the server's clock.", when: all(not(isTaken), not(sharesValues))},
+		{text: "Remove expired permits, " +
+			"count the others and take one, all in a single step (such as a script) that uses the server's clock.",
+			when: all(not(isTaken), not(sharesValues))},
 	},
 	RemovedByNonOwner:   {{text: byServersClock, unless: history.RelativeExpiry, when: all(ofDetail(""), isAsking)}},
 	ExpiredEarly:        {earlyByTaker},
@@ -175,8 +176,8 @@ func sharesValues(s *situation) bool { return s.StatesMeasures() && !s.MayApply(
 var limitedResource = advice{text: "Let the protected resource itself limit how many clients it serves at once: " +
 	"a permit with a lease does not stop a holder that does not know that its lease has ended."}
 
-const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
-	"and not by the clock of the client that asks."
+const byServersClock = "Use the server's clock, which a script can read, to decide whether a permit has expired, " +
+	"and not the clock of the client that asks."
 
 // earlyByTaker is the advice for locks whose keys are members of a set. It applies if a client removed a member too
 // early because its clock was wrong.

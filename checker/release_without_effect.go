@@ -58,11 +58,11 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 		quoted(t.Locks[g.Lock].Name), called, g.Until)
 	switch {
 	case g.Done > r.End:
-		s += sentence(" The release had not returned %v later,", t.Time(r.End)-called)
+		s += sentence(" The release had still not returned %v later.", t.Time(r.End)-called)
 	case t.Time(g.Done) == called:
-		s += sentence(" The release returned %s at once,", t.returned(g.Done))
+		s += sentence(" The release returned %s at once.", t.returned(g.Done))
 	default:
-		s += sentence(" The release returned %s after %v,", t.returned(g.Done), t.Time(g.Done)-called)
+		s += sentence(" The release returned %s after %v.", t.returned(g.Done), t.Time(g.Done)-called)
 	}
 	var servers []history.Process
 	witness := []int{g.OK, g.Release, g.Done, r.End}
@@ -74,19 +74,16 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 		}
 		witness = append(witness, int(at))
 	}
-	link := "and"
-	if g.Done <= r.End && t.History.Events[g.Done].Type == history.OK {
-		link = "but"
-	}
-	key, stays := "its key", "was left as it was: it"
+	e, keys, first := &t.History.Events[r.End], "key", "it"
 	if len(r.Left) > 1 {
-		key, stays = "its keys", "were left as they were: the first"
+		keys, first = "keys", "the first of them"
 	}
-	s += sentence(" %s %s on %s %s", link, key, list(servers), stays)
-	if e := &t.History.Events[r.End]; e.F == history.KeyGone {
-		s += sentence(" expired at %v.", e.Time)
+	if e.F == history.KeyGone {
+		s += sentence(" It did not change the client's %s on %s: %s expired at %v.", keys, list(servers), first, e.Time)
 	} else {
-		s += sentence(" had been neither deleted nor overwritten by %v.", called+t.History.Header.Bound)
+		s += sentence(" It did not change the client's %s on %s: %s was neither deleted nor overwritten until %v.",
+			keys,
+			list(servers), first, called+t.History.Header.Bound)
 	}
 	s += sentence(" Since %s asked for the lock, no fault that could prevent the release was active.", g.Process)
 	t.facts.earlierTry = earlier

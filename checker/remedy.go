@@ -10,24 +10,25 @@ import (
 // Advice that is used for several causes.
 const (
 	// leaseOfKubernetes is the rule for choosing a lease duration so that two leaders never overlap.
-	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, " +
-		"the retry period and the timeout of a request, by as much as the fastest clock gains on the slowest."
+	leaseOfKubernetes = "Make the lease longer than the sum of the renew deadline, " +
+		"the retry period and the request timeout; " +
+		"in addition, allow for what the fastest clock gains on the slowest."
 	// undoTry and findNode are advice for a client that is waiting for a key set by its own earlier request.
-	undoTry = "After an acquire that failed, undo what it may have done before asking again: " +
-		"delete its key, or the hold that it counted."
+	undoTry = "After a failed acquire, undo what it may have done before you ask again: " +
+		"delete its key, or decrement the count that it incremented."
 	findNode = "After a connection broke, look for an existing node of the same client before creating another: " +
-		"the request without an answer may have been carried out."
+		"a request that got no answer may have been carried out."
 	stopRenewing   = "Stop renewing a lock before you release it: while it is renewed, nobody else can get it."
-	renewToTheLast = "Let only the last release of a lock end its renewal: " +
+	renewToTheLast = "Renew a lock until its last release: " +
 		"a function that releases a lock that its caller still holds must not end it."
-	seenByKubernetes = "Count another client's lease on your own monotonic clock, " +
-		"from when you saw the record change, and for the duration in the record. " +
+	seenByKubernetes = "Measure another client's lease on your own monotonic clock. " +
+		"Start when you see the record change, and use the duration in the record. " +
 		"Do not use the time in the record or your own duration."
 	ownIdentity = "Give each process its own identity."
 	// endedIdentity is advice that makes leaseTransitions usable as a Kubernetes lease's fencing token.
 	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +
 		"leaseTransitions counts changes of the holder, not terms."
-	namedVersion   = "State in each update the resource version that it replaces."
+	namedVersion   = "Include in each update the resource version that it replaces."
 	ownValue       = "Give each attempt its own random value."
 	valueOfTheCall = "Keep the owner value with the call that acquired the lock, " +
 		"and not in a field that several tasks share: the next task to acquire the lock overwrites it."
@@ -38,13 +39,13 @@ const (
 	moreAllowance = "Allow for more clock drift than you do now."
 	anAllowance   = "Subtract an allowance for clock drift from the validity."
 	pxNotPXAT     = "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT)."
-	keptExtension = "Extend a held lock by a compare-and-expire script, never by acquiring it again, " +
+	keptExtension = "Extend a held lock with a compare-and-expire script, never by acquiring it again, " +
 		"and stop working once the key is given up."
 	withExpiry    = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
 	keyNotElement = "Let a client take the lock by setting a key that expires (SET NX PX), " +
 		"and not by taking an element out of a list: " +
 		"if the client that took it fails or misses the reply, nobody puts it back."
-	slowNetwork = "Set the timeout of requests to much more than a round trip, " +
+	slowNetwork = "Set the request timeout to much more than a round trip, " +
 		"and make the lease far longer than the timeout: these requests are slow even without faults."
 )
 
@@ -60,12 +61,14 @@ func tokens(when func(*situation) bool) []advice {
 	return slices.Concat([]advice{
 		{text: "Issue a token with each grant, in the atomic step that grants the lock.", unless: history.GrantToken,
 			only: anyRedis, when: all(when, not(lost), not(isSplit))},
-		{text: "Store the counter so that a crash cannot set it back: appendfsync always.", unless: history.FsyncAlways,
-			only: anyRedis, when: all(when, lost, kept, not(isSplit))},
+		{text: "Store the counter so that a crash cannot set it back (appendfsync always).",
+			unless: history.FsyncAlways,
+			only:   anyRedis, when: all(when, lost, kept, not(isSplit))},
 		{text: "Use the revision of a consensus service as the token: it survives the loss of a server.",
 			only: anyRedis, when: all(when, func(s *situation) bool { return isSplit(s) || lost(s) && !kept(s) })},
-		{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it creates, " +
-			"and not one that all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
+		{text: "As the token, use a number that belongs to one grant, " +
+			"such as the czxid of the znode that the grant creates, " +
+			"and not a number that all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
 		{text: "Use the key's ModifyIndex as the token: " +
 			"its LockIndex starts over when the key is deleted or overwritten.",
 			unless: history.GrantToken, only: onConsul, when: when},
@@ -73,7 +76,7 @@ func tokens(when func(*situation) bool) []advice {
 		advice{text: endedIdentity, unless: history.OwnValue, only: onKubernetes, when: when},
 		advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: when},
 		"Give each process its own identity, "+
-			"end the process when it stops leading, and state in each update the resource version that it replaces: "+
+			"end the process when it stops leading, and include in each update the resource version that it replaces: "+
 			"leaseTransitions counts changes of the holder, not terms."))
 }
 
@@ -91,7 +94,8 @@ var inTransaction = []advice{{text: "Change the watched key between MULTI and EX
 
 // growingTokens is the advice for locks whose resource compares tokens that do not increase with each grant.
 var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: " +
-	"the tokens that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
+	"the tokens that the resource compares in this history do not increase (see token-order).",
+	given: history.Fencing, when: isConfused}
 
 // guarded reports whether the resource keeps the data safe even if several clients believe that they hold the lock.
 func guarded(s *situation) bool {
@@ -101,10 +105,12 @@ func guarded(s *situation) bool {
 // remedies contains the recommendations for each cause of a violation. They come from antirez (Redis: distributed
 // locks), Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
-	CountedWithoutQuorum: {{text: "Count a lock or its extension only after a majority of all servers has agreed: " +
-		"two majorities always share a server."}},
+	CountedWithoutQuorum: {{text: "Consider a lock acquired or extended only " +
+		"after a majority of all servers has agreed: " +
+		"any two majorities share a server."}},
 	GrantedByNone: {
-		{text: "Consider the lock acquired only if the servers said so: an error or a missing reply counts as a no.",
+		{text: "Consider the lock acquired only if the servers said so: " +
+			"after an error or a missing reply, the lock is not acquired.",
 			when: not(isKeyless)},
 		{text: "Let each acquire set its own key, and only if there is none: " +
 			"without a key, no server can refuse the lock to another client.", when: isKeyless},
@@ -122,16 +128,16 @@ var remedies = map[CauseKind][]advice{
 	}, guards),
 	DeposedMaster: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock, " +
-			"and give up the lock if it counts too few replicas.", unless: history.WaitForReplicas, only: anyRedis},
+			"and give up the lock if it reports too few replicas.", unless: history.WaitForReplicas, only: anyRedis},
 		{text: "Let an isolated master refuse writes (min-replicas-to-write); " +
-			"it still accepts them for the permitted lag.", unless: history.MinReplicas, only: anyRedis},
-		{text: "Take the lock from a consensus service.", only: anyRedis},
+			"it still accepts writes for the permitted lag.", unless: history.MinReplicas, only: anyRedis},
+		{text: "Keep the lock in a consensus service.", only: anyRedis},
 	}, guards),
 	ValidityMiscounted: slices.Concat(
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: ofDetail(GoneKey)},
-			advice{text: "Consider a lease extended only if the server says " +
-				"that the key exists and belongs to the client.",
+			advice{text: "Consider a lease extended only if the server says that the key exists " +
+				"and belongs to the client.",
 				unless: history.ObeyedExtension, only: anyRedis, when: ofDetail(GoneKey)},
 			"Give each attempt its own random value, "+
 				"and consider a lease extended only if the server says that the key exists and has that value."),
@@ -139,9 +145,9 @@ var remedies = map[CauseKind][]advice{
 			{text: "Set a deadline before each request that renews the lock, " +
 				"and when the deadline has passed, tell the holder that the lock is lost, " +
 				"whether or not the servers have answered.", when: all(isUntold, serversExpire)},
-			{text: "Start counting the validity before the first request, and refuse the lock if none of it is left.",
+			{text: "Start measuring the validity before the first request, and refuse the lock if none of it is left.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended), not(isLapsed))},
-			{text: "Start counting the validity, also of an extension, before the first request, " +
+			{text: "Start measuring the validity, also of an extension, before the first request, " +
 				"and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended, not(isLapsed))},
 			{text: "Make each client's liveness key last as long as its lease: " +
@@ -150,17 +156,17 @@ var remedies = map[CauseKind][]advice{
 				"if such an extension fails on some servers, it shortens the lock on the others.", only: byMajority,
 				when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
 			{text: "Never extend a lock by less time than it has left: " +
-				"another holder of the same key, or one that does not get the answer, counts on the longer lease.",
+				"another holder of the same key, or one that does not get the answer, relies on the longer lease.",
 				only: oneRedis, when: all(counted, isShortened, unlessAgainst(history.PacesClock))},
 			{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis,
 				when: all(counted, isOffset, unlessAgainst(history.PacesClock))},
 			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
 				when: all(counted, clientSet)},
-			{text: "Count the lease from when the request that extended it was sent, not from when it was answered.",
+			{text: "Measure the lease from when the request that extended it was sent, not from when it was answered.",
 				unless: history.ElapsedCheck, only: onEtcd, when: counted},
 			{text: "Give the leader a renew deadline, after which it stops, " +
 				"and a lease longer than the sum of the deadline, the retry period and the timeout of a request: " +
-				"without a deadline it does not notice that its lease is over.",
+				"without a deadline, the leader does not notice that its lease is over.",
 				only: onKubernetes, when: func(s *situation) bool { return s.unending }},
 			{text: leaseOfKubernetes, unless: history.LongLease, only: onKubernetes,
 				when: func(s *situation) bool { return !s.unending }},
@@ -217,10 +223,11 @@ var remedies = map[CauseKind][]advice{
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis,
 				when: all(ofDetail(""), not(partly), isInside)},
-			advice{text: "Delete the key, or the owner's member of it, only after checking the owner, in one script.",
+			advice{text: "Delete the key (or the owner's member of a set) only after checking the owner, " +
+				"in one script.",
 				unless: history.OwnerCheck, only: anyRedis, when: all(ofDetail(""), not(partly), isInside)},
-			"Give each attempt its own random value, and delete the key, or the owner's member of it, "+
-				"only after comparing it, in one script."),
+			"Give each attempt its own random value, "+
+				"and delete the key (or the owner's member of a set) only after comparing it, in one script."),
 		[]advice{
 			{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 				unless: history.OwnerCheck, only: onEtcd, when: ofDetail("")},
@@ -228,7 +235,7 @@ var remedies = map[CauseKind][]advice{
 				"sequence numbers by themselves may start over.", unless: history.OwnValue, only: onZooKeeper,
 				when: all(ofDetail(""), not(isFixed))},
 			{text: "Delete the znode only in the session that created it: once that session has ended, " +
-				"the znode with this name is another client's.", unless: history.OwnerCheck, only: onZooKeeper,
+				"the znode with this name belongs to another client.", unless: history.OwnerCheck, only: onZooKeeper,
 				when: all(ofDetail(""), isFixed)},
 			{text: "If the lock could not be renewed, stop the work and end the process before giving up the lock: " +
 				"client-go's ReleaseOnCancel clears the record of whoever leads by then.",
@@ -240,7 +247,7 @@ var remedies = map[CauseKind][]advice{
 		together(
 			advice{text: ownIdentity, unless: history.OwnValue, only: onKubernetes, when: ofDetail(Overwritten)},
 			advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: ofDetail(Overwritten)},
-			"Give each process its own identity, and state in each update the resource version that it replaces."),
+			"Give each process its own identity, and include in each update the resource version that it replaces."),
 		[]advice{
 			{text: ownValue, unless: history.OwnValue, only: anyRedis,
 				when: all(ofDetail(Overwritten), isSharedMember)},
@@ -258,14 +265,14 @@ var remedies = map[CauseKind][]advice{
 				"a script, or CAS."),
 		guards),
 	RemovedByOwner: slices.Concat([]advice{
-		{text: "Give each try its own random value: " +
-			"then a late request of an earlier try finds no key that it owns.", when: ofDetail(LateTry)},
+		{text: "Give each attempt its own random value: " +
+			"then a late request of an earlier attempt finds no key that it owns.", when: ofDetail(LateTry)},
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis,
 			when: all(ofDetail(""), isExtended)},
 		{text: "Delete the key only when the work that it guards has ended: " +
 			"no timer and no other task may release it sooner.",
 			given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
-		{text: "Count how often the holder has taken the lock, and delete the key only with the last release.",
+		{text: "Count how often the holder has acquired the lock, and delete the key only with the last release.",
 			unless: history.CountedEntries, when: all(ofDetail(""), func(s *situation) bool {
 				return !s.extends || s.Applies(history.KeptExtension)
 			})},
@@ -281,7 +288,7 @@ var remedies = map[CauseKind][]advice{
 	}, guards),
 	Evicted: slices.Concat([]advice{
 		{text: "Set maxmemory-policy to noeviction on the lock's servers: " +
-			"then a server without free memory refuses new keys and removes none. " +
+			"then a server without free memory refuses new keys and removes no keys. " +
 			"Or give the lock its own servers with enough memory."},
 	}, guards),
 	RemovedByOperator: slices.Concat([]advice{
@@ -292,12 +299,13 @@ var remedies = map[CauseKind][]advice{
 	LostInFailover: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock, and consider it held only if enough replicas acknowledged.",
 			unless: history.WaitForReplicas, only: anyRedis, when: not(isForgetful)},
-		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
-			only: anyRedis, when: all(not(isElected), not(isForgetful))},
+		{text: "Wait for all replicas, or promote only a replica that has acknowledged.",
+			given: history.WaitForReplicas,
+			only:  anyRedis, when: all(not(isElected), not(isForgetful))},
 		{text: "Let WAIT require all replicas of the master: a Redis Cluster may elect one that has not acknowledged.",
 			given: history.WaitForReplicas, only: anyRedis, when: all(isElected, not(isForgetful))},
-		{text: "Or take the lock from a majority of independent masters without replicas (Redlock): " +
-			"no replica takes their place.", only: anyRedis, when: all(isElected, not(isForgetful))},
+		{text: "Or acquire the lock on a majority of independent masters without replicas (Redlock): " +
+			"no replica can take their place.", only: anyRedis, when: all(isElected, not(isForgetful))},
 		{text: "Restart a crashed server only after the longest TTL has passed.", given: history.WaitForReplicas,
 			when: isForgetful},
 		{text: "Send WAIT after setting the lock, consider it held only if all replicas acknowledged, " +
@@ -342,7 +350,7 @@ var remedies = map[CauseKind][]advice{
 	WaitedForOther: slices.Concat([]advice{
 		{text: "Take locks in one fixed order, " +
 			"and limit the wait for the next one to the time that is left of the first lease."},
-		{text: "Renew a lock while waiting.", unless: history.Renewal,
+		{text: "Keep renewing a lock while waiting for another.", unless: history.Renewal,
 			when: unlessAgainst(history.Kills, history.ShutsDown, history.Stops, history.Parts)},
 	}, guards),
 	StaleEffect: append([]advice{
@@ -353,9 +361,10 @@ var remedies = map[CauseKind][]advice{
 		{text: "Use a lock that gives a fencing token with each grant, " +
 			"and let the resource compare the tokens on reads and writes and refuse lower ones.",
 			unless: history.Fencing, when: isTokenless}}, tokens(fences)...),
-	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, " +
-		"or compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
-		[]advice{{text: "Or let the resource accept a write only if the value is still the one that the writer read " +
+	LostUpdate: slices.Concat([]advice{{text: "Let the resource check before it writes: " +
+		"with a fencing token, or with compare-and-set on the value that was read.", unless: history.Fencing}},
+		tokens(fences),
+		[]advice{{text: "Or let the resource accept a write only if the writer has read the current value " +
 			"(compare-and-set).",
 			given: history.Fencing}}),
 	TokenRepeated: tokens(nil),
@@ -364,7 +373,7 @@ var remedies = map[CauseKind][]advice{
 		{text: withExpiry, unless: history.Expiry},
 		{text: serverClocks, given: history.Expiry, when: serverSet},
 		{text: "The lock expires by itself: " +
-			"let a client wait for it for longer than the expiry.", given: history.Expiry,
+			"let clients wait for longer than a key takes to expire.", given: history.Expiry,
 			when: all(not(isFar), not(serverSet))},
 		{text: slowNetwork, given: history.Expiry, when: all(isFar, not(serverSet))},
 	},
@@ -379,7 +388,8 @@ var remedies = map[CauseKind][]advice{
 			"or make sure that the node of the attempt is deleted: until then everybody waits behind that node.",
 			only: onZooKeeper, when: all(ofDetail(SessionLives), not(isEarlierTry))},
 		{text: findNode, only: onZooKeeper, when: all(ofDetail(SessionLives), isEarlierTry)},
-		{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
+		{text: "When an attempt times out, delete its key and stop extending it: " +
+			"the server may still have set the key.",
 			when: all(ofDetail(KeptProlonged), not(hasLeftSection))},
 		{text: stopRenewing, when: all(ofDetail(KeptProlonged), hasLeftSection)},
 		{text: "Let a key expire after the TTL that its users expect, and no later.",
@@ -394,22 +404,22 @@ var remedies = map[CauseKind][]advice{
 	StuckBehindUncapped: {
 		{text: withExpiry, unless: history.Expiry, only: anyRedis,
 			when: func(s *situation) bool { return !s.Uncapped }},
-		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension, only: anyRedis},
-		{text: "Limit the work in the section by a timeout, and then release: " +
-			"the lock is renewed for as long as its client lives.", only: consensus},
+		{text: "Limit how often one hold may be extended.", unless: history.CappedExtension, only: anyRedis},
+		{text: "Limit the work in the critical section with a timeout, and then release the lock: " +
+			"it is renewed for as long as its client lives.", only: consensus},
 	},
 	StuckBehindItself: {{text: "Before asking for a lock again, release any earlier hold on it: " +
 		"delete the client's key, or stop working and let the session end."}},
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Set a timeout far below the TTL for each dial, " +
+		{text: "Set a timeout far below the TTL for each connection attempt, " +
 			"each request (including the one for a session) and each wait for a message, and ask again after it.",
 			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
 		takenByWhat,
 		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: not(isFar)},
 		{text: "Let an acquire keep asking for longer than a lease lasts: " +
-			"it counts another client's lease from the time when it began to ask.",
+			"it measures another client's lease from the time when it began to ask.",
 			given: history.SeenLease, only: onKubernetes,
 			when: all(isHasty, not(isFar))},
 		{text: "Retry after a random delay.", unless: history.RandomRetry,
@@ -424,14 +434,15 @@ var remedies = map[CauseKind][]advice{
 				return s.heldUp && !s.far || against(history.Kills, history.ShutsDown, history.Parts, history.Stops)(s)
 			}},
 		{text: "Let WAIT require no more replicas than are left when one is lost: if it requires all of them, " +
-			"nobody gets the lock then.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
-		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
-			only: byMajority, when: all(not(isFar), contended, not(isUnreleased))},
+			"nobody gets the lock after such a loss.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
+		{text: "Release partial locks on every server immediately.", unless: history.Parallel,
+			given: history.RandomRetry,
+			only:  byMajority, when: all(not(isFar), contended, not(isUnreleased))},
 		{text: "Release on every server, even after an attempt that did not succeed.",
 			only: byMajority, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
 		{text: keyNotElement, unless: history.Expiry, when: isSpent},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn), not(isSpent))},
-		{text: "Set the timeout of requests to much more than a round trip, " +
+		{text: "Set the request timeout to much more than a round trip, " +
 			"because these requests are slow even without faults. " +
 			"Ask again when the holder's lease must be over, because a lost message wakes nobody.",
 			when: all(isSlow, sleepsOn)},
@@ -439,9 +450,9 @@ var remedies = map[CauseKind][]advice{
 	Overtaken: together(
 		advice{text: "Give a free lock only to the client that is first in line, " +
 			"and check this in the same step.", unless: history.FirstInLine},
-		advice{text: "Keep a place for as long as its client waits.", unless: history.KeptPlaces},
+		advice{text: "Keep a client's place in line for as long as it waits.", unless: history.KeptPlaces},
 		"Give a free lock only to the client that is first in line, and check this in the same step. "+
-			"Keep a place for as long as its client waits."),
+			"Keep a client's place in line for as long as it waits."),
 	LeftFree: slices.Concat([]advice{
 		{text: stopRenewing, when: hasLeftSection},
 		{text: slowNetwork, when: all(isUngranted, not(hasLeftSection))},
@@ -449,7 +460,7 @@ var remedies = map[CauseKind][]advice{
 		{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, not(isGivenUp), not(hasLeftSection))},
 	}, together(
 		advice{text: renewedPlaces, unless: history.RenewedPlaces, when: all(oldPlaces, isGivenUp)},
-		advice{text: "Remove the place of a client that gives up.", unless: history.LeftPlaces,
+		advice{text: "Remove a client's place in line when it gives up.", unless: history.LeftPlaces,
 			when: all(oldPlaces, isGivenUp)},
 		"Give each place in the queue a timeout on the server's clock that does not depend on the places before it, "+
 			"let a waiting client renew its timeout, and remove the place of a client that gives up."), []advice{
@@ -460,7 +471,7 @@ var remedies = map[CauseKind][]advice{
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: " +
 		"bring servers back, or spread them so that no single failure affects a majority."}},
 	TooSlow: {
-		{text: "Remove the place of a client that gives up.", when: all(leavesPlaces, not(isFar))},
+		{text: "Remove a client's place in line when it gives up.", when: all(leavesPlaces, not(isFar))},
 		{text: keyNotElement, unless: history.Expiry, when: isSpent},
 		{text: findNode, only: onZooKeeper, when: isEarlierTry},
 		{text: undoTry, when: isEarlierTry},
@@ -515,5 +526,5 @@ var onlyMember = []advice{
 }
 
 // takenByWhat is the advice for locks that a server refuses to grant even though it has no key for them.
-var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: " +
-	"another key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}
+var takenByWhat = advice{text: "No server had the lock's key, so find out what else keeps the lock taken: " +
+	"another key, or a subscription. This must end with the holder's lease, too.", when: isTurnedAway}

@@ -117,7 +117,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 2.2s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 2.3s redis-2 key-set of=client-2/2 until=12.3s
 2.4s redis-2 key-gone of=client-2/2 by=client-2/2 why=deleted
-`, []string{"partial locks on every server at once"}, nil, []string{"that did not succeed"}},
+`, []string{"partial locks on every server immediately"}, nil, []string{"that did not succeed"}},
 	{"partial locks are left to expire", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
 2s client-2 acquire invoke
@@ -149,7 +149,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 1ms redis-1 key-set of=client-1/1 until=10.001s
 2ms client-1 acquire ok until=9s
 2s client-2 acquire invoke
-`, []string{"Cap the number"}, nil, []string{"Give every lock an expiry"}},
+`, []string{"Limit how often one hold"}, nil, []string{"Give every lock an expiry"}},
 	// Slewing helps only if server clocks were set.
 	{"the clock of a server was set", FaultTolerance, ReleaseRefused, `
 header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry
@@ -170,7 +170,7 @@ header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis 
 2.5s redis-1 key-gone of=client-1/1 why=expired
 3s client-1 release invoke
 3.01s client-1 release fail why=not_owner
-`, []string{"PXAT"}, []string{"does not happen without \"jump client-1"}, []string{"servers' wall clocks"}},
+`, []string{"PXAT"}, []string{"does not occur without \"jump client-1"}, []string{"servers' wall clocks"}},
 	// A holder cannot renew while its server is down.
 	{"waited for another lock", MutualExclusion, WaitedForOther, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
@@ -181,7 +181,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
 11.1s client-2 acquire ok until=21s
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
-`, []string{"Renew a lock while waiting"}, nil, nil},
+`, []string{"Keep renewing a lock while waiting"}, nil, nil},
 	{"waited for another lock while the server was down", MutualExclusion, WaitedForOther, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
 0s client-1 acquire invoke
@@ -193,7 +193,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
 11.1s client-2 acquire ok until=21s
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
-`, []string{"one fixed order"}, nil, []string{"Renew a lock while waiting"}},
+`, []string{"one fixed order"}, nil, []string{"Keep renewing a lock while waiting"}},
 	// If a holder was waiting for something else, it does not matter what a member had on its disk.
 	{"waited for another lock while the only member lost its disk", MutualExclusion, WaitedForOther, `
 header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
@@ -279,7 +279,7 @@ header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeou
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, []string{"for each dial"}, []string{"No request of client-1 for the lock reached a server until 53.000 s"},
+`, []string{"for each connection attempt"}, []string{"No request of client-1 for the lock reached a server until 53.000 s"},
 		[]string{"what else keeps the lock taken"}},
 	{"requests all the time", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@20s..21s
@@ -287,15 +287,15 @@ header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeou
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, []string{"what else keeps the lock taken"}, []string{"reached the servers, and no server had a key of the lock"},
-		[]string{"for each dial"}},
+`, []string{"what else keeps the lock taken"}, []string{"reached the servers, and no server had a key for the lock"},
+		[]string{"for each connection attempt"}},
 	{"requests, and nobody knows when", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s
 0s client-1 acquire invoke
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, nil, nil, []string{"for each dial", "what else keeps the lock taken"}},
+`, nil, nil, []string{"for each connection attempt", "what else keeps the lock taken"}},
 	// The first key was set by the first acquire, whose request took three seconds to arrive.
 	{"the request of an acquire that had ended", FaultTolerance, TooSlow, `
 header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s service=redis measures=expiry,looks-again
@@ -331,7 +331,7 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s me
 20s client-2 acquire invoke
 25s redis-1 key-set of=client-2/1 until=35s
 25.001s client-2 acquire ok until=35s
-`, []string{"Remove the place"}, nil, []string{"round trip", "keep asking for longer"}},
+`, []string{"Remove a client's place"}, nil, []string{"round trip", "keep asking for longer"}},
 	{"no place was left", FaultTolerance, TooSlow, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s end=30s measures=short-timeout,left-places
 0s client-3 acquire invoke
@@ -345,7 +345,7 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis order=100ms/5s en
 20s client-2 acquire invoke
 25s redis-1 key-set of=client-2/1 until=35s
 25.001s client-2 acquire ok until=35s
-`, []string{"round trip"}, nil, []string{"Remove the place"}},
+`, []string{"round trip"}, nil, []string{"Remove a client's place"}},
 	{"a clock was set back, so that a place lasted longer", Fairness, LeftFree, `
 header servers=redis-1 quorum=1 ttl=10s service=redis order=100ms/30s measures=expiry end=60s
 0s client-1 acquire invoke
@@ -409,7 +409,7 @@ header clients=client-1 servers=zookeeper-1 quorum=1 ttl=10s bound=3s service=zo
 1.1s zookeeper-1 key-set of=client-1/1 member=lock-1 until=never
 1.2s zookeeper-1 key-set of=client-1/1 member=lock-2 until=never
 `, []string{"look for an existing node", "undo what it may have done"},
-		[]string{"A key of client-1 itself, set at 1.100 s on zookeeper-1"}, []string{"timeout"}},
+		[]string{"A key that client-1 itself had set at 1.100 s on zookeeper-1"}, []string{"timeout"}},
 	{"asks again after its own key was set", FaultTolerance, TooSlow, `
 header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry asked=client-1@3s end=60s
 1s client-1 acquire invoke

@@ -86,7 +86,7 @@ func (t *judge) resourceSafety(f *Finding) {
 			"but the resource's records show no stale effect and no lost update: " +
 			"either the records and the clients' replies contradict each other, or the checker is wrong.")
 	default:
-		f.holds(count(writes, "accepted write") + ", none by a superseded holder, and no update was lost.")
+		f.holds(sentence("%s, none by a superseded holder, and no update was lost.", count(writes, "accepted write")))
 	}
 }
 
@@ -125,14 +125,14 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		return
 	}
 	effect := &t.History.Events[by.At]
-	story := sentence("The resource accepted a write of %s at %v although it had accepted a %s of %s at %v, "+
-		"whose grant of %s is the later one (%s).",
+	story := sentence("The resource accepted a write of %s at %v, "+
+		"although it had accepted a %s of %s at %v, whose grant of %s was made later (%s).",
 		t.nameOf(a, b), e.Time, effect.Op, t.nameOf(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
 	w := []int{a.OK, b.OK, by.At, at}
 	if called, done := t.calledWrite(at); called >= 0 && a.Release < done {
 		t.facts.letGo = true
 		w = append(w, called, a.Release)
-		order := " The writer called release at %v, and sent the write only at %v."
+		order := " The writer called release at %v and did not send the write until %v."
 		if called < a.Release {
 			order = " The writer called release at %v, before it got a reply to the write that it had sent at %v."
 		}
@@ -178,9 +178,9 @@ func (t *judge) calledWrite(at int) (called, done int) {
 
 func (t *judge) orderText(a, b *trace.Grant) string {
 	if t.Decided(a) < t.Since(b) {
-		return sentence("it was requested at %v, after the other had been granted at %v", t.Since(b), t.Decided(a))
+		return sentence("it was requested at %v, after the other grant had been made at %v", t.Since(b), t.Decided(a))
 	}
-	return sentence("token %d, the other has %d", b.Token, a.Token)
+	return sentence("its token is %d, and the other grant's token is %d", b.Token, a.Token)
 }
 
 // lostStory tells how a write overwrote an update that its writer had not read. own is the value that the write builds
@@ -192,10 +192,10 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	if b == nil {
 		return
 	}
-	now := "was not the resource's"
+	now := "was not the one in the resource"
 	if d.At >= 0 {
 		other := &t.History.Events[d.At]
-		now = sentence("had been overwritten by %q of %s at %v", d.Value, t.name(other.Of), other.Time)
+		now = sentence("had been overwritten with %q by %s at %v", d.Value, t.name(other.Of), other.Time)
 	}
 	known := &t.History.Events[own.At]
 	did := known.F
@@ -203,7 +203,8 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 		did = known.Op
 	}
 	story := sentence("The resource accepted the write %q of %s at %v. "+
-		"It builds on the value %q, known from the writer's own %s at %v; but that value %s, so that update is lost.",
+		"It is based on the value %q, which the writer knew from its own %s at %v. "+
+		"But that value %s, so an update was lost.",
 		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time, now)
 	b.violated(t, cause, story, []int{own.At, d.At, at})
 }

@@ -269,7 +269,7 @@ func (x *abandonedKey) stay(t *judge) string {
 	case x.detail == SessionLives:
 		return "stays as long as the session does"
 	case x.detail == KeptProlonged:
-		return sentence("keeps being extended, for example at %v", t.Time(x.prolonged))
+		return sentence("is extended again and again, for example at %v", t.Time(x.prolonged))
 	case x.until == history.Never:
 		return "never expires"
 	}
@@ -284,8 +284,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	}
 	switch {
 	case x.detail == TurnNotTaken:
-		story := sentence("The key of %s on %s, "+
-			"set at %v, has been first in line since %v, but %s still waits and has not taken its turn",
+		story := sentence("The key of %s on %s, set at %v, has been first in line since %v, "+
+			"but %s is still waiting and has not taken its turn",
 			x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)),
 			x.client)
 		if asked, known := t.lastAsked(x.client, now.time); known {
@@ -293,17 +293,17 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		}
 		return story + "."
 	case x.left == trace.Open:
-		return sentence("The key that an earlier try of %s set on %s at %v%s is still there and %s; "+
+		return sentence("The key that an earlier attempt of %s set on %s at %v%s is still there and %s; "+
 			"%s is still waiting for the lock.", x.client, server, set, why, x.stay(t), x.client)
 	}
-	how := "gave up attempt %s at %v"
+	how := "%s gave up attempt %s at %v; "
 	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; granted {
-		how = "left the section of attempt %s at %v"
+		how = "%s left the critical section of attempt %s at %v; "
 	} else if e := &t.History.Events[x.left]; e.F == history.Acquire && e.Type == history.OK {
-		how = "got the lock in a try after attempt %s, at %v"
+		how = "%s got the lock in a later attempt than %s, at %v; "
 	}
-	return capital(string(x.client)) + " " + sentence(how, x.of, t.Time(x.left)) +
-		sentence("; its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
+	return sentence(how, capital(string(x.client)), x.of, t.Time(x.left)) +
+		sentence("its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
 }
 
 // abandoning finds the latest fault that affected a key's server, or the link between that server and the key's client.

@@ -158,7 +158,7 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 		never = append(never, "Give every lock an expiry")
 	}
 	if k.owner == "other, left" {
-		never = append(never, "When a try times out")
+		never = append(never, "When an attempt times out")
 	} else {
 		never = append(never, "before releasing it")
 	}

@@ -44,16 +44,16 @@ func (t *judge) neededStory() string {
 	case len(lines) == 0:
 		return ""
 	case t.known.Later && len(lines) == 1:
-		return sentence(" Without %s and the faults that strike later, it does not happen.", lines[0])
+		return sentence(" The violation does not occur without %s and the later faults.", lines[0])
 	case t.known.Later:
 		return sentence(
-			" It does not happen if any one of %s is removed together with the faults that strike later.", list(lines))
+			" The violation does not occur if any one of %s is removed together with the later faults.", list(lines))
 	case len(lines) == 1:
-		return sentence(" It does not happen without %s.", lines[0])
+		return sentence(" The violation does not occur without %s.", lines[0])
 	case t.known.Either:
-		return sentence(" It happens with any one of %s, but not if all of them are removed.", list(lines))
+		return sentence(" The violation occurs with any one of %s, but not if all of them are removed.", list(lines))
 	}
-	return sentence(" It happens only with %s together.", list(lines))
+	return sentence(" The violation occurs only with %s together.", list(lines))
 }
 
 // suspects yields the suspected faults in the order in which they struck.

@@ -14,7 +14,7 @@ const TokenOrder Law = "token-order"
 
 func init() {
 	register(lawRow{law: TokenOrder, place: 5, gravity: 5, kept: Fenced,
-		says:   "fencing tokens strictly increase in grant order",
+		says:   "each grant has a higher fencing token than the grants before it",
 		broken: "fencing tokens do not increase",
 		judge:  (*judge).tokenOrder, uncertain: clockerror.Tokens})
 }
@@ -47,9 +47,9 @@ func (t *judge) tokenOrder(f *Finding) {
 	switch {
 	case len(found) > 0:
 	case !pairs:
-		f.unchecked("No lock was granted twice with a fencing token.")
+		f.unchecked("No lock was granted twice with fencing tokens.")
 	default:
-		f.holds(count(tokens, "fencing token") + ", each higher than those granted before it was asked for.")
+		f.holds(sentence("%s, each higher than those granted before it was asked for.", count(tokens, "fencing token")))
 	}
 }
 
@@ -125,7 +125,7 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" In between, the counter had been lost%s.", t.faultText(lost...))
 	} else if set := t.deposedGrant(a, b); set != nil {
-		story += sentence(" %s granted one of them after it had been replaced as master: "+
+		story += sentence(" %s made one of these grants after it had been replaced as master: "+
 			"two masters issued tokens, each from its own counter%s.", capital(string(set.Process)),
 			t.faultText(t.deposing(t.Unit(set.Process), b.OK)))
 	}

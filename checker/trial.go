@@ -26,7 +26,7 @@ func (t Trial) String() string {
 		which = listOnce(t.Faults, `"%s"`, "times")
 	}
 	if t.Later {
-		which += " and the faults that strike later"
+		which += " and the later faults"
 	}
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }
@@ -59,11 +59,11 @@ func (t Trial) became(faults int) string {
 	}
 	switch {
 	case len(t.Others) > 0:
-		return "violated by the same cause, but with " + listOnce(t.Others, "%s", "attempts")
+		return "violated with the same cause, but with " + listOnce(t.Others, "%s", "attempts")
 	case !t.Needed:
 		return "still violated"
 	case t.Outcome == Violated:
-		return "violated for another reason, by " + t.Cause.String() + alone
+		return "violated with another cause, " + t.Cause.String() + alone
 	}
 	return t.Outcome.String() + alone
 }

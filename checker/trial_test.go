@@ -19,7 +19,7 @@ func TestATrialSaysBetweenWhomTheLawIsBroken(t *testing.T) {
 		{clients("client-1", "client-1"), "but with client-1 (2 attempts)."},
 		{clients("client-1", "client-1", "client-2"), "but with client-1 (2 attempts) and client-2."},
 	} {
-		want := "Without any fault: violated by the same cause, " + c.want
+		want := "Without any fault: violated with the same cause, " + c.want
 		if got := (Trial{Others: c.others}).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

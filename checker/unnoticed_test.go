@@ -18,7 +18,7 @@ func TestAnEndThatIsNoticedLate(t *testing.T) {
 	}{
 		{alive: 0, noticed: 50, enters: 40, want: Violated, says: "had not yet left (it crashed at 50.000 s)"},
 		{alive: 45, noticed: 50, enters: 40, want: Violated,
-			says: "had not yet left (it ended between 45.000 s and 50.000 s)"},
+			says: "had not yet left (its process ended between 45.000 s and 50.000 s)"},
 		{alive: 41, noticed: 50, enters: 40, want: Violated},
 		{alive: 40, noticed: 50, enters: 40, want: Undecided},
 		{alive: 3, noticed: 50, enters: 40, want: Undecided,

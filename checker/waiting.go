@@ -101,7 +101,7 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 		last = sentence(", the last at %v", asked)
 	}
 	return sentence(" Requests of %s for the lock reached the servers%s, "+
-		"and no server had a key of the lock.", client, last)
+		"and no server had a key for the lock.", client, last)
 }
 
 // takenInVain returns a sentence about the attempt that took a lock's key at the given position, if that attempt was
@@ -115,7 +115,7 @@ func (t *judge) takenInVain(taken int) string {
 		return ""
 	}
 	client := t.ProcessOf(e.By)
-	return sentence(" A request of %s took the key of %s at %v, and %s never got the lock with it.", client,
+	return sentence(" A request of %s took the key of %s at %v, but %s never got the lock with that key.", client,
 		quoted(e.Lock), e.Time, client)
 }
 

@@ -50,7 +50,8 @@ var processKindWords = [...]string{AnyClient: "clients", AnyServer: "servers", A
 
 // ExclusionUsage is the grammar of exclusions, as shown to users.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
-	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end | , one way]"
+	"[above NUMBERppm] [, " +
+	"restart within DURATION | , no restart | , no end | , one way]"
 
 // ParseExclusion parses one exclusion. Any error that it returns is a *ParseError.
 func ParseExclusion(line string) (Exclusion, error) {

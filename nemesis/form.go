@@ -46,7 +46,7 @@ func Usage() []string {
 		}
 	}
 	return append(append(lines, named...),
-		"WHEN: at TIME (of a drift: from TIME), or at POINT, after POINT, after the 2nd POINT, "+
+		"WHEN: at TIME (for a drift, from TIME), or at POINT, after POINT, after the 2nd POINT, "+
 			"after POINT by PROCESS, or at MESSAGE (as it leaves), after MESSAGE (as it arrives)",
 		"MESSAGE: [the answer to] the [2nd] COMMAND of PROCESS [to PROCESS] [in attempt NUMBER]; "+
 			"or, if the fault names the client, its COMMAND")

@@ -77,7 +77,7 @@ func register(d definition) Kind {
 		d.fields |= d.parts[i].states
 	}
 	if lack := d.lacks(row); lack != "" {
-		panic(fmt.Sprintf("nemesis: the kind of faults %q %s", d.words, lack))
+		panic(fmt.Sprintf("nemesis: the definition of the fault %q %s", d.words, lack))
 	}
 	k := Kind(row + 1)
 	definitions[k] = &d
@@ -100,17 +100,17 @@ func (d *definition) lacks(row int) string {
 	case d.meaning == "":
 		return "does not say what happens"
 	case d.begin == nil && d.arrange == nil, d.arrange == nil && d.fields&FieldTrigger == 0:
-		return "does not say how it strikes"
+		return "does not say how the fault begins"
 	case d.end == nil && d.arrange == nil && d.fields&(FieldFor|FieldRestart) != 0:
-		return "does not say how it ends"
+		return "does not say how the fault ends"
 	case d.weight < 0 || d.possible == nil || d.draw == nil:
-		return "does not say how it is drawn"
+		return "does not say how the fault is drawn at random"
 	case d.fields&FieldTarget != 0 && d.target.right == nil, d.fields&FieldPeer != 0 && d.peer.right == nil:
-		return "does not say whom it can strike"
+		return "does not say which processes the fault can affect"
 	case p.Order <= 0 || p.At == Nowhere && p.Why == nil || p.At == AtActs && p.Candidates == nil:
-		return "does not say how a verification places it"
+		return "does not say at which times fencepost verify tries the fault"
 	case d.fields&p.At.needs() != p.At.needs():
-		return "lacks a field that its placement sets"
+		return "lacks a field that fencepost verify sets"
 	}
 	return ""
 }

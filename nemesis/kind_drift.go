@@ -21,6 +21,6 @@ var Drift = register(definition{
 	},
 
 	placement: Placement{Order: 1,
-		Why: sameReason("its effect grows with its length, so a few starts and ends cannot stand for all others"),
+		Why: sameReason("its effect grows with its length, so a few starts and ends cannot represent all others"),
 	},
 })

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -51,9 +52,9 @@ func checkFailOver(v *validator, f *Fault) {
 	}
 	switch {
 	case f.Peer == f.Target:
-		v.failWord(string(f.Peer), string(f.Peer)+" cannot take over from itself")
+		v.failWord(string(f.Peer), fmt.Sprintf("%s cannot take over from itself", f.Peer))
 	case len(others) == 0:
-		v.failWord(string(f.Target), string(f.Target)+" has no replica to fail over to")
+		v.failWord(string(f.Target), fmt.Sprintf("%s has no replica to fail over to", f.Target))
 	case !slices.Contains(group, f.Peer):
 		near := nearest.Word(string(f.Peer), others)
 		if near == "" {

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -32,7 +33,7 @@ var Jump = register(definition{
 		Between:    func(*Fault) Instants { return Deadlines },
 		Beside: func(s *Subjects) string {
 			if slices.ContainsFunc(s.Wall, func(p sim.ProcessID) bool { return s.role(p) == client }) {
-				return "jumps of a client's clock by amounts other than those that the run without the jump suggests"
+				return "jumps of a client's clock by other amounts than the run without a jump suggests"
 			}
 			return ""
 		},
@@ -49,7 +50,7 @@ var Jump = register(definition{
 func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
 		v.failWord(string(f.Target),
-			"the clocks of "+string(f.Target)+", whose lock is a library, can neither jump nor drift: "+
-				"let the servers' clocks jump or drift in the opposite direction")
+			fmt.Sprintf("the clocks of %s, whose lock is a library, can neither jump nor drift: "+
+				"let the servers' clocks jump or drift in the opposite direction", f.Target))
 	}
 }

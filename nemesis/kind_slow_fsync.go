@@ -11,7 +11,7 @@ import (
 var SlowFsync = register(definition{
 	words:   history.SlowFsync,
 	parts:   []part{words("of"), target, words("by"), by, trigger, words("for"), lasting},
-	meaning: "each fsync of a Redis node takes this much longer",
+	meaning: "each fsync on a Redis node takes this much longer",
 	target:  aRedisNode,
 
 	begin: func(s *striker) {

@@ -81,7 +81,7 @@ func FormatDuration(d time.Duration) string {
 // near is a similar valid duration, if there is one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
-		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
+		return 0, "a duration must not have a sign here", strings.TrimLeft(text, "+-")
 	}
 	d, err := time.ParseDuration(text)
 	number, unit := splitUnit(text)

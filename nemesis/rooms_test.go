@@ -381,18 +381,18 @@ func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (li
 // what is missing.
 func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{
-		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,
-		`nemesis: the kind of faults "pause" is registered twice`,
-		`nemesis: the kind of faults "half" does not say what happens`,
-		`nemesis: the kind of faults "half" does not say how it strikes`,
-		`nemesis: the kind of faults "half" does not say how it ends`,
-		`nemesis: the kind of faults "half" does not say how it is drawn`,
-		`nemesis: the kind of faults "half" does not say how it is drawn`,
-		`nemesis: the kind of faults "half" does not say how it is drawn`,
-		`nemesis: the kind of faults "half" does not say whom it can strike`,
-		`nemesis: the kind of faults "half" does not say how a verification places it`,
-		`nemesis: the kind of faults "half" does not say how a verification places it`,
-		`nemesis: the kind of faults "half" lacks a field that its placement sets`,
+		`nemesis: the definition of the fault "nothing that a history knows" has no row in history.FaultKinds`,
+		`nemesis: the definition of the fault "pause" is registered twice`,
+		`nemesis: the definition of the fault "half" does not say what happens`,
+		`nemesis: the definition of the fault "half" does not say how the fault begins`,
+		`nemesis: the definition of the fault "half" does not say how the fault ends`,
+		`nemesis: the definition of the fault "half" does not say how the fault is drawn at random`,
+		`nemesis: the definition of the fault "half" does not say how the fault is drawn at random`,
+		`nemesis: the definition of the fault "half" does not say how the fault is drawn at random`,
+		`nemesis: the definition of the fault "half" does not say which processes the fault can affect`,
+		`nemesis: the definition of the fault "half" does not say at which times fencepost verify tries the fault`,
+		`nemesis: the definition of the fault "half" does not say at which times fencepost verify tries the fault`,
+		`nemesis: the definition of the fault "half" lacks a field that fencepost verify sets`,
 	}
 	for i, got := range nemesis.Incomplete(t) {
 		if got != want[i] {

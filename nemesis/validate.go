@@ -109,7 +109,7 @@ func (v *validator) trigger(f Fault) {
 		if len(v.known.Clients) > 0 {
 			nearest = point + " by " + string(v.known.Clients[0])
 		}
-		v.failNear(point, "only clients pass points: say which client", nearest)
+		v.failNear(point, "only clients pass points: name a client", nearest)
 	}
 }
 

@@ -39,10 +39,10 @@ var impossible = []badLine{
 		""},
 	{"expire session of redis-1 at 1s", 19, `expected a client, but redis-1 is a Redis node`, ""},
 	{"expire session of client-4 at 1s", 19, `no process of this run is called client-4`, "client-1"},
-	{"pause redis-1 for 3s after acquired", 28, `only clients pass points: say which client`, "acquired by client-1"},
+	{"pause redis-1 for 3s after acquired", 28, `only clients pass points: name a client`, "acquired by client-1"},
 	{"pause redis-1 for 3s after acquired by client-7", 40, `no process of this run is called client-7`, "client-1"},
 	{"pause redis-1 for 3s after acquired by redis-1", 40, `expected a client, but redis-1 is a Redis node`, ""},
-	{"delay redis-1 -> redis-1-replica-1 by 3s after acquired", 48, `only clients pass points: say which client`,
+	{"delay redis-1 -> redis-1-replica-1 by 3s after acquired", 48, `only clients pass points: name a client`,
 		"acquired by client-1"},
 }
 

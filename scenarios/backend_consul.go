@@ -20,8 +20,9 @@ func init() {
 		Settings: []format.Key[Servers]{
 			format.Number("raft-multiplier", func(s *Servers) *int { return &s.RaftMultiplier },
 				consul.DefaultMultiplier, 1, 10,
-				"how many seconds members of a Consul cluster wait before they elect another leader; a "+
-					"leader that is cut off from the others resigns after half of that (performance.raft_multiplier)"),
+				"how many seconds members of a Consul cluster wait before they elect another leader "+
+					"(performance.raft_multiplier); "+
+					"a leader that is cut off from the others resigns after half of that time"),
 		},
 		Lasts: func(ttl time.Duration) time.Duration {
 			return consul.TTLMultiplier*ttl + consul.DefaultLockDelay + locks.ConsulRetry

@@ -31,14 +31,16 @@ func init() {
 var (
 	redisSettings = []format.Key[Servers]{
 		format.Choice("version", func(s *Servers) *string { return &s.Version },
-			"the commands and options that Redis has: `7.0` is 7.0.15; `8` is 8.4 according to its documentation, "+
-				"with DELEX and SET … IFEQ; `tair` is 7.0 with Tair's CAD and CAS. "+
-				"A version refuses what it does not have as the real one does. "+
+			"the version of Redis, which determines its commands and options: `7.0` is 7.0.15; "+
+				"`8` is 8.4 according to its documentation, with DELEX and SET … IFEQ; "+
+				"`tair` is 7.0 with Tair's CAD and CAS. "+
+				"A version refuses commands that it does not have, as the real server does. "+
 				"sim/redis/COMMANDS.md lists what is not simulated",
 			format.Options("7.0", "8", "tair")...),
 		format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
-			"the number of replicas of each master: redis-1-replica-1 …; with replicas, but without `cluster`, "+
-				"there is a Sentinel, sentinel-1, which promotes one when its master is down; clients follow it"),
+			"the number of replicas of each master: redis-1-replica-1 …; "+
+				"with replicas, but without `cluster`, there is a Sentinel, sentinel-1, "+
+				"which promotes a replica when its master is down; clients follow the promoted replica"),
 	}
 	clusterSettings = []format.Key[Servers]{
 		format.Switch("cluster", func(s *Servers) *bool { return &s.Cluster }, false,
@@ -46,7 +48,7 @@ var (
 				"and a master that is down is replaced by a replica that the other masters elect"),
 		format.Positive("node-timeout", func(s *Servers) *time.Duration { return &s.NodeTimeout },
 			redis.DefaultNodeTimeout, "how long a member of a Cluster must be silent before the others replace it, "+
-				"and how long a master that reaches only a minority goes on serving").Recurring(),
+				"and how long a master that reaches only a minority continues to serve").Recurring(),
 	}
 	replicaSettings = []format.Key[Servers]{
 		format.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0,
@@ -59,7 +61,8 @@ var (
 			"replies to writes wait for one replica (Tair)"),
 		format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
 			redis.DefaultSemiSyncTimeout,
-			"how long the master waits for a replica; after that it no longer waits, until a replica has caught up"),
+			"how long the master waits for a replica; "+
+				"after this time, it does not wait anymore until a replica has caught up"),
 		format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 			"how long a master must be silent before the Sentinel replaces it").Recurring(),
 		format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },

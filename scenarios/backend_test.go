@@ -43,7 +43,7 @@ func TestABackendIsKnownToFiles(t *testing.T) {
 		strings.Replace(onValkey, "valkey: 1", "valky: 1", 1):  `did you mean "valkey"`,
 		strings.Replace(onValkey, "valkey: 1", "valkey: 6", 1): "expected a number from 1 to 5",
 		strings.Replace(onValkey, "valkey: 1", "etcd: 3", 1):   "setnx needs valkey servers, not etcd",
-		strings.Replace(onValkey, "valkey: 1", "redis: 1, valkey: 1", 1): "keep one of redis, etcd, zookeeper, " +
+		strings.Replace(onValkey, "valkey: 1", "redis: 1, valkey: 1", 1): "keep only one of redis, etcd, zookeeper, " +
 			"kubernetes, consul, valkey",
 		strings.Replace(onValkey, "setnx", "fenced", 1): "fenced needs redis servers, not valkey",
 	} {

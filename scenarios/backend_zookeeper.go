@@ -48,7 +48,7 @@ var zooKeeperSettings = []format.Key[Servers]{
 	}).Refusing("ZooKeeper does not start with a tickTime of 0 (\"tickTime is not set\")"),
 	format.Number("sync-limit", func(s *Servers) *int { return &s.SyncLimit },
 		zookeeper.DefaultSyncLimit, 1, 100,
-		"how many ticks a ZooKeeper member goes on serving without a heartbeat from its leader, "+
+		"how many ticks a ZooKeeper member continues to serve without a heartbeat from its leader, "+
 			"and how many ticks a leader keeps a silent member (syncLimit)").
 		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")"),
 }

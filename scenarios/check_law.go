@@ -17,7 +17,7 @@ import (
 // ignores the scenario's other expectations.
 func CheckLaw(text string, seed uint64, law checker.Law) error {
 	if !slices.Contains(checker.Laws, law) {
-		return fmt.Errorf("there is no law %q", law)
+		return fmt.Errorf("there is no law %q: checker.Laws lists them all", law)
 	}
 	s, err := Parse("scenario", []byte(text))
 	if err != nil {

@@ -61,7 +61,7 @@ func TestCheckLawTellsTheStory(t *testing.T) {
 
 func TestCheckLawRefusesWhatItCannotRun(t *testing.T) {
 	if err := CheckLaw(pausedHolder, 1, "mutual-exclusivity"); err == nil ||
-		err.Error() != `there is no law "mutual-exclusivity"` {
+		err.Error() != `there is no law "mutual-exclusivity": checker.Laws lists them all` {
 		t.Errorf("unknown law: %v", err)
 	}
 	var bad *format.Error

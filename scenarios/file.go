@@ -106,14 +106,14 @@ func (f *file) fields() []field {
 			f.inResource = mapping(f.Reader, n, "resource", f.resourceFields())
 		}},
 		{name: "overrides", read: func(n ast.Node) { f.overrides = n }, doc: doc{values: "mapping of client to mapping",
-			standard: "none", meaning: "settings of single clients that differ from those of the others; " +
+			standard: "none", meaning: "settings of individual clients that differ from those of the other clients; " +
 				"see Overrides"}},
 		{name: "faults", read: func(n ast.Node) { f.faults = n },
 			doc: doc{values: "list of lines", standard: "none", meaning: "the faults of the run; see Faults"}},
 		{name: "mix", fields: func() []field { return f.mixFields(&draw.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws, `availability`",
 			standard: "see below", meaning: "the laws that must hold under any faults; see Promise. " +
-				"Default: all but those for which `expect` says violated or any"}},
+				"Default: all laws except those for which `expect` says violated or any"}},
 		times[0], times[1],
 		{name: "expect", fields: f.expectFields,
 			read: func(n ast.Node) { mapping(f.Reader, n, "expect", f.expectFields()) },

@@ -192,8 +192,9 @@ func TestDefaultsInWords(t *testing.T) {
 		"bound": "the lock's TTL. Members may have to wait for a silent leader, " +
 			"so several members of ZooKeeper add `sync-limit` times `tick-time` to it, " +
 			"and Consul adds `raft-multiplier` seconds",
-		"work.start": "the start that `stagger` gives the client", // checked by TestOverridesChangeOnlyWhatTheyName
-		"mix.pause":  "TTL/100 to 3 × TTL", "mix.jump": "TTL/100 to 3 × TTL", "mix.delay": "TTL/1000 to 3 × TTL",
+		"work.start": "the start time that `stagger` gives the client",
+		// checked by TestOverridesChangeOnlyWhatTheyName
+		"mix.pause": "TTL/100 to 3 × TTL", "mix.jump": "TTL/100 to 3 × TTL", "mix.delay": "TTL/1000 to 3 × TTL",
 		"mix.slow-fsync": "TTL/100 to TTL/2", "mix.outage": "TTL/100 to 3 × TTL",
 		"mix.downtime": "TTL/100 to 2 × TTL",
 		// checked by TestMixDefaults

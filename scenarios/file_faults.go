@@ -45,7 +45,7 @@ func (f *file) fault(line string, place format.Place, names *nemesis.Names) (nem
 		return nemesis.Fault{}, false
 	}
 	if t := fault.Trigger; fault.Kind.Has(nemesis.FieldTrigger) && t.Point == "" && t.Time >= f.scenario.Limit {
-		f.Problem(place.Right(timeColumn(line)), "", "the run ends before this time: its limit is %s",
+		f.Problem(place.Right(timeColumn(line)), "", "this time is after the end of the run, whose limit is %s",
 			strconv.FormatFloat(f.scenario.Limit.Seconds(), 'f', -1, 64)+"s")
 		return nemesis.Fault{}, false
 	}

@@ -193,13 +193,13 @@ func (f *file) checkLock(l *lockSettings) {
 		switch {
 		case w.ForReplicas() > s.Replicas:
 			refuse("wait", "`wait` needs %s, "+
-				"but each master has %d", text.Count(w.ForReplicas(), "replica"), s.Replicas)
+				"but each master has only %d", text.Count(w.ForReplicas(), "replica"), s.Replicas)
 		case w.Fsync == locks.MasterDisk:
 			refuse("wait.replicas", "with `fsync: master`, no replica is counted: "+
 				"remove `replicas`, or write `fsync: all`")
 		}
 		if w.Fsync != locks.NoDisks && s.Persistence == store.None {
-			refuse("wait.fsync", "without persistence there is no file to sync: "+
+			refuse("wait.fsync", "without persistence, there is no file to sync: "+
 				"remove `fsync`, or set `servers.persistence.append-fsync`")
 		}
 	}
@@ -237,7 +237,8 @@ func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place f
 		f.Problem(place, "", "the requests of a client's tasks can be told apart only on Redis: remove `tasks`")
 	}
 	if d.Order(&l.config) > 0 {
-		f.Problem(place, "", "fairness is judged between clients with one task each: remove `tasks` or `place-timeout`")
+		f.Problem(place, "", "fairness is checked only between clients with one task each: "+
+			"remove `tasks` or `place-timeout`")
 	}
 }
 
@@ -253,9 +254,11 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 		}
 	}
 	if place, ok := in["release-before-write"]; ok && w.ReleaseFirst && (w.Writes == 0 || w.Nested) {
-		f.Problem(place, "", "%s", map[bool]string{
-			true:  "with `nested`, the lock is released after the writes: remove `release-before-write` or `nested`",
-			false: "the work writes nothing: set `writes` to 1 or more, or remove `release-before-write`"}[w.Nested])
+		problem := "the work contains no writes: set `writes` to 1 or more, or remove `release-before-write`"
+		if w.Nested {
+			problem = "with `nested`, the lock is released after the writes: remove `release-before-write` or `nested`"
+		}
+		f.Problem(place, "", "%s", problem)
 	}
 	f.checkTasks(d, l, w, in)
 	if x := l.config.Extension; x != nil && x.Until == locks.EndsWithFirst && !w.Nested {
@@ -266,12 +269,12 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	}
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
-			"%s gives a client no validity to check: remove `check-validity`, or use set-nx-px")
+			"with %s, a lock has no validity that a client could check: remove `check-validity`, or use set-nx-px")
 		refuse("hold", w.HoldKind == HoldValidity,
-			"%s gives a client no validity that could end: write `hold: forever`, or use set-nx-px")
+			"with %s, a lock has no validity that could end: write `hold: forever`, or use set-nx-px")
 	}
 	if !d.Renews && d.Setting("extension") == nil {
-		refuse("stop-when-lost", !w.StopWhenLost, "nothing notifies a client of %s that its lock is lost: "+
+		refuse("stop-when-lost", !w.StopWhenLost, "with %s, nothing tells a client that its lock is lost: "+
 			"remove `stop-when-lost`, or use set-nx-px")
 	}
 }

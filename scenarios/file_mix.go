@@ -27,11 +27,11 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) },
 			doc: doc{values: "mapping of kind to 0 to 1000000",
 				standard: "see below",
-				meaning: "how often each kind of fault is drawn relative to the others; " +
+				meaning: "how often each kind of fault is drawn, relative to the others; " +
 					"a kind that is not listed is not drawn"}},
 		{name: "with", read: f.readAdditions,
 			doc: doc{values: "list of kinds of faults", standard: "none",
-				meaning: "kinds that are drawn in addition to those in `weights`, each as often as their average. " +
+				meaning: "kinds drawn in addition to those in `weights`, each with the average of those weights. " +
 					"Kinds that are off by default are drawn only if they are listed here or used in `faults`"}},
 		span("pause", &m.Pause, "TTL/100 to 3 × TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL/100 to 3 × TTL", "how far clocks jump, forward or backward"),
@@ -45,21 +45,21 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "forever", read: save(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
 			meaning: "the share of cuts and drifts that never end, and of stopped servers that do not restart"}},
 		{name: "aimed", read: save(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "of the faults that do not strike at a point, " +
-				"the share that is aimed at something that happens in the run without faults: " +
-				"at a request or reply (each kind of request is equally likely), or at the time of an event, " +
-				"of an expiry or of the end of a validity"}},
+			meaning: "among the faults that strike at a time, " +
+				"the share that is aimed at something that happens in the fault-free run: " +
+				"at a request or reply (each kind of request is equally likely), " +
+				"or at the time of an event, of an expiry or of the end of a validity"}},
 		{name: "guided", read: save(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "the share of plans that vary an earlier plan whose run came close to breaking a law; " +
+			meaning: "the share of plans that are variants of an earlier plan whose run came close to breaking a law; " +
 				"the others are purely random"}},
 		{name: "at-points", read: save(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "the share of faults that strike at a point; the others strike at a time"}},
+			meaning: "the share of faults that strike when a client passes a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: save(&m.Passes, f.Whole(1, maxCount)),
-			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "how often a client may have passed a point, " +
-				"at most, when a fault strikes there: " +
-				"with 3, faults strike when it passes the point for the first, second or third time"}},
+			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "how often, at most, " +
+				"a client has passed a point when a fault strikes there; " +
+				"with 3, faults strike when the client passes the point for the first, second or third time"}},
 		{name: "messages", read: save(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
 			meaning: "the highest number of a message or reply that a fault may name; " +
@@ -86,7 +86,7 @@ func (f *file) readMix(names *nemesis.Names) {
 	before := f.Problems()
 	in := mapping(f.Reader, f.mix, "mix", f.mixFields(&m))
 	if place, given := in["slow-fsync"]; given && f.scenario.Servers.consensus() {
-		f.Problem(place, "", "only the fsyncs of Redis nodes are slowed down: remove `slow-fsync`")
+		f.Problem(place, "", "only fsyncs of Redis nodes can be slowed down: remove `slow-fsync`")
 	}
 	m.Weights = m.Weights.With(f.with)
 	f.scenario.Mix = m
@@ -94,15 +94,15 @@ func (f *file) readMix(names *nemesis.Names) {
 		return
 	}
 	if f.scenario.Within > f.scenario.Limit {
-		f.Problem(format.StartOf(f.mix), "", "the mix lets faults strike within %s, "+
-			"but the run's limit is %s", f.scenario.Within,
+		f.Problem(format.StartOf(f.mix), "", "the mix draws faults that strike up to %s after the start, "+
+			"but the run is limited to %s", f.scenario.Within,
 			f.scenario.Limit)
 	}
 	targets := nemesis.TargetsOf(names)
 	for _, k := range nemesis.Kinds {
 		if place, given := in["with"]; given && slices.Contains(f.with, k.String()) && !targets.Has(k) {
 			f.Problem(place, "",
-				"a fault of kind %s has nothing to strike on %s servers", k, f.scenario.Servers.Backend)
+				"a fault of kind %s cannot affect anything on %s servers", k, f.scenario.Servers.Backend)
 		}
 	}
 	if _, err := draw.NewGenerator(m, *names, f.scenario.Limit); err != nil {
@@ -155,7 +155,7 @@ func (f *file) readPoints(n ast.Node, m *draw.Mix) {
 
 func (f *file) readExclusions(n ast.Node, m *draw.Mix) {
 	f.List(n, "mix.without", func(n ast.Node) {
-		line, ok := f.Scalar(n, "a kind of faults such as: jump of servers")
+		line, ok := f.Scalar(n, "a kind of fault such as: jump of servers")
 		if !ok {
 			return
 		}

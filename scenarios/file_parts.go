@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
 	}
-	keys[0].Meaning += ". A file gives one of `" + strings.Join(backendNames(), "`, `") + "`"
+	keys[0].Meaning += fmt.Sprintf(". A file gives one of `%s`", strings.Join(backendNames(), "`, `"))
 	return append(keys, serverSettings()...)
 }
 
@@ -57,7 +58,7 @@ func (f *file) serverFields() []field {
 		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none",
 			meaning: "the key events for which Redis publishes messages, " +
 				"to `__keyspace@0__:KEY` (`K`) and `__keyevent@0__:EVENT` (`E`). " +
-				"They are for your own locks that listen to them; CONFIG SET changes the classes"}},
+				"These events are for your own locks that listen to them; CONFIG SET changes the classes"}},
 		field{name: "maxmemory-policy", instead: "servers never run out of memory on their own: " +
 			"an eviction is a fault, such as `evict key of LOCK on redis-1 at 3s` under faults"})
 	return slices.Insert(fields, len(backends),
@@ -106,7 +107,7 @@ func (f *file) checkServers() {
 	for _, key := range backendNames() {
 		if place, given := f.inServers[key]; given {
 			if kinds++; kinds > 1 {
-				f.Problem(place, "", "`servers` names more than one kind: keep one of %s",
+				f.Problem(place, "", "`servers` names more than one kind of server: keep only one of %s",
 					strings.Join(backendNames(), ", "))
 			}
 		}
@@ -143,7 +144,7 @@ func (f *file) checkProtocol() {
 		f.Problem(f.inServers[string(s.Backend)], "", "%s needs %s servers, not %s", d.Name, d.Backend, s.Backend)
 	case d.Several && s.Cluster:
 		f.Problem(f.inServers["cluster"], "", "%s needs independent masters, "+
-			"but in a Cluster only one master serves a key: write `cluster: off`, or use set-nx-px", d.Name)
+			"but in a Cluster, only one master serves a key: write `cluster: off`, or use set-nx-px", d.Name)
 	case !d.Several && s.N > 1 && !s.Cluster:
 		f.Problem(f.inServers[string(s.Backend)], "",
 			"%s uses one Redis server, but there are %d: use redlock, or a Cluster (`cluster: on`)", d.Name,
@@ -159,7 +160,7 @@ var networkKeys = []format.Key[Network]{
 	{Path: "tail", Form: format.Form{Kind: format.Share, Words: []string{"none"}},
 		Standard: format.Value{Word: "none"},
 		Meaning: "the long tail: " +
-			"with `1% 10ms..50ms`, one message in a hundred has that delay instead, on every link",
+			"with `1% 10ms..50ms`, one message in a hundred has that delay instead, on each link",
 		Set: func(n *Network, v format.Value) {
 			n.Tail = sim.Tail{PPM: v.N, Delay: sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)}}
 		},
@@ -175,7 +176,7 @@ func (f *file) networkFields() []field {
 	t := table[Network]{Reader: f.Reader, name: "network", keys: networkKeys, to: &f.scenario.Network,
 		of: func(s *Scenario, _ *Client) *Network { return &s.Network }}
 	return append(t.fields(""), field{name: "links", read: func(n ast.Node) { f.links = n },
-		doc: doc{values: "mapping of link to delay", standard: "none", meaning: "links with a delay of their own: " +
+		doc: doc{values: "mapping of link to delay", standard: "none", meaning: "links that have their own delay: " +
 			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
@@ -277,10 +278,11 @@ func (f *file) checkResource() {
 	switch several := f.lock.config.Permits > 1; {
 	case d == nil || d.Tokens && !several || f.scenario.Resource.Fencing == FencingOff || !given:
 	case several:
-		f.Problem(place, "", "with %d permits several clients use the resource at once, "+
-			"and a fence would refuse all but the latest: write `fencing: off`", f.lock.config.Permits)
+		f.Problem(place, "", "with %d permits, several clients use the resource at once, "+
+			"and fencing would refuse all but the latest: write `fencing: off`", f.lock.config.Permits)
 	default:
-		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write `fencing: off`, or use %s",
+		f.Problem(place, "", "%s issues no fencing tokens that the resource could compare: write `fencing: "+
+			"off`, or use %s",
 			d.Name, format.Listed(tokenGivers(), "or"))
 	}
 }

@@ -18,21 +18,21 @@ var workKeys = []format.Key[Work]{
 	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount,
 		"how many times a client acquires, works and releases"),
 	format.Number("tasks", func(w *Work) *int { return &w.Tasks }, 1, 1, maxTasks,
-		"how many tasks (threads) of a client do this at the same time, with one lock object; "+
-			"only with locks on Redis"),
+		"how many tasks (threads) of a client do this at the same time, sharing one lock object; "+
+			"allowed only with locks on Redis"),
 	format.Choice("take", func(w *Work) *Take { return &w.Take }, "with several `locks`: "+
-		"take all of them in each cycle, or one at random",
+		"acquire all of the locks in each cycle, or one at random",
 		format.Option[Take]{Word: "all", Value: TakeAll}, format.Option[Take]{Word: "one", Value: TakeOne}),
 	format.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "the time between two cycles"),
 	format.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
-		"how many times the client reads the resource, computes and writes in each section; "+
+		"how many times the client reads the resource, computes and writes in each critical section; "+
 			"a client whose hold is shared does not write"),
 	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0,
 		"the time between a read and its write"),
 	{Path: "hold", Form: format.Form{Kind: format.Duration, Words: []string{"validity", "forever"}},
 		Standard: format.Value{N: int64(100 * time.Millisecond)},
-		Meaning: "how long the section lasts after the writes; `validity`: " +
-			"until the end of the validity that the client was told; `forever`: the work hangs",
+		Meaning: "how long the critical section lasts after the writes; " +
+			"`validity`: until the validity that the client was told ends; `forever`: the work hangs",
 		Example: "1s",
 		Set: func(w *Work, v format.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]
@@ -46,12 +46,14 @@ var workKeys = []format.Key[Work]{
 			return format.Value{N: int64(w.Hold)}
 		}},
 	format.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
-		"check the remaining validity before each read, write and step, and stop once it has run out; not with setnx"),
+		"check the remaining validity before each read, write and step, and stop once it has run out; "+
+			"not allowed with setnx"),
 	format.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
-		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
+		"stop working when the library reports that the lock is lost, as a failed extension does; "+
+			"not allowed with setnx"),
 	format.Switch("release-before-write", func(w *Work) *bool { return &w.ReleaseFirst }, false,
 		"release the lock before the last write and continue without it, "+
-			"like code that commits its transaction after the release; not with nested"),
+			"like code that commits its transaction after the release; not allowed with `nested`"),
 	format.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
 		"the code that writes to the resource acquires the lock again and then releases it, "+
 			"like a function that acquires the lock itself although its caller already holds it"),
@@ -69,7 +71,8 @@ var (
 		func(d *time.Duration) *time.Duration { return d },
 		10*time.Millisecond, "client-2 starts this long after client-1, client-3 twice as long, and so on")}
 	startKeys = []format.Key[Work]{format.Spread("start", func(w *Work) *sim.Delay { return &w.Start }, sim.Delay{},
-		"when the client starts; only under overrides").Depending("the start that `stagger` gives the client")}
+		"when the client starts; allowed only under `overrides`").Depending(
+		"the start time that `stagger` gives the client")}
 )
 
 // workFields returns the settings in the "work" mapping. The first one determines when clients start.
@@ -138,7 +141,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	who := map[bool]string{true: "clients", false: "tasks"}[tasks == len(ids)]
 	if n := f.lock.config.Permits; given && names != nil && n > 1 && n >= tasks {
 		f.Problem(place, "", "with %d permits and %d %s, nobody ever has to wait, so no law would be checked: "+
-			"give fewer permits than %[3]s", n, tasks, who)
+			"set `permits` to less than the number of %[3]s", n, tasks, who)
 	}
 	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
 	for i := range s.Clients {

@@ -47,7 +47,7 @@ func TestAdditionsToTheMixAreDrawn(t *testing.T) {
 		}
 	}
 	_, err := Parse("x.yaml", []byte("name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\nmix: {with: [flush]}\n"))
-	if err == nil || !strings.Contains(err.Error(), "a fault of kind flush has nothing to strike on etcd servers") {
+	if err == nil || !strings.Contains(err.Error(), "a fault of kind flush cannot affect anything on etcd servers") {
 		t.Errorf("etcd: %v", err)
 	}
 }

@@ -31,11 +31,11 @@ func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
 		{2, "semaphore", "2", "", "with 2 permits and 2 clients, nobody ever has to wait"},
 		{3, "semaphore", "2", "overrides: {client-1: {lock: {permits: 1}}}\n",
 			"all clients take their permits from one"},
-		{3, "etcd", "2, line: one-key", "", "a single key can have only one holder, but there are several"},
+		{3, "etcd", "2, line: one-key", "", "only one client can hold the lock, but there are several"},
 		{3, "zookeeper", "2, watch: lowest", "", "watches the folder"},
 		{3, "zookeeper", "2", "overrides: {client-1: {lock: {shared: on}}}\n", "has no readers and writers"},
 		{3, "semaphore", "2, admit: rank", "", "write `time: client`"},
-		{3, "semaphore", "2", "resource: {fencing: on}\n", "a fence would refuse all but the latest"},
+		{3, "semaphore", "2", "resource: {fencing: on}\n", "fencing would refuse all but the latest"},
 		{3, "library", "2", "overrides: {client-1: {lock: {permits: 1}}}\n", "all clients take their permits from one"},
 	} {
 		servers := "redis"

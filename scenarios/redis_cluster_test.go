@@ -97,13 +97,13 @@ func TestSettingsOfAClusterThatContradictEachOther(t *testing.T) {
 	const setNX = "\nlock: {protocol: set-nx-px}"
 	for text, want := range map[string]string{
 		"{redis: 1, cluster: on}" + setNX:                                "a Cluster needs at least 3 masters",
-		"{redis: 3, cluster: on}\nlock: {protocol: redlock}":             "in a Cluster only one master serves a key",
+		"{redis: 3, cluster: on}\nlock: {protocol: redlock}":             "in a Cluster, only one master serves a key",
 		"{redis: 3, cluster: on}\nlock: {protocol: fenced}":              "(CROSSSLOT): use set-nx-px, or write",
 		"{redis: 3, cluster: on}\nlock: {protocol: fair}":                "(CROSSSLOT): use set-nx-px, or write",
 		"{redis: 1, node-timeout: 1s}" + setNX:                           "write `cluster: on`",
 		"{redis: 3, replicas: 1, cluster: on, down-after: 1s}" + setNX:   "use `node-timeout`",
 		"{redis: 3}" + setNX:                                             "use redlock, or a Cluster (`cluster: on`)",
-		"{redis: 3, cluster: on}\nlock: {protocol: set-nx-px, wait: {}}": "but each master has 0",
+		"{redis: 3, cluster: on}\nlock: {protocol: set-nx-px, wait: {}}": "but each master has only 0",
 	} {
 		_, err := Parse("x.yaml", []byte("name: x\nservers: "+text+"\n"))
 		var wrong *format.Error

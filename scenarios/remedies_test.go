@@ -15,7 +15,7 @@ func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 		history.FsyncAlways:     "appendfsync always",
 		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry",
 		history.OwnerCheck:   "Delete only after checking",
-		history.ElapsedCheck: "Start counting the validity", history.DriftAllowance: "Subtract an allowance",
+		history.ElapsedCheck: "Start measuring the validity", history.DriftAllowance: "Subtract an allowance",
 		history.RandomRetry: "Retry after a random delay"}
 	named := map[history.Measure]int{}
 	drifting, err := Parse("drifting.yaml", []byte("name: drifting\nservers: {redis: 1}\nlock: {protocol: set-nx-px, "+

@@ -156,7 +156,7 @@ func (f *starterFile) servers() {
 	}
 	f.line("network:")
 	f.line("  delay: 200us..2ms            # how long each message travels, in one direction")
-	f.prose("  ", "the long tail: with this, one message in a hundred takes 10 to 50 ms instead")
+	f.prose("  ", "the long tail: one message in a hundred takes 10 to 50 ms instead")
 	f.line("  #tail: 1%% 10ms..50ms")
 }
 
@@ -247,7 +247,7 @@ func (f *starterFile) work() {
 		f.prose("  ", "tasks of a client that share one lock object")
 		f.offer("  ", "work.tasks", "1")
 	}
-	f.prose("  ", "the code that writes acquires the lock that its caller holds, and releases it")
+	f.prose("  ", "the code that writes acquires and releases the lock, which its caller already holds")
 	f.offer("  ", "work.nested", "off")
 	f.prose("  ", "release the lock before the last write, as before the commit of a transaction")
 	f.offer("  ", "work.release-before-write", "off")
@@ -296,7 +296,7 @@ func (f *starterFile) expect() {
 	f.line("  lease-exclusion: holds")
 	switch {
 	case f.def.Shares:
-		f.line("  mutual-exclusion: holds      # never more than two are inside")
+		f.line("  mutual-exclusion: holds      # never more than two clients are inside")
 	case f.def.Expires:
 		f.line("  mutual-exclusion: violated by holder outlived its lease (pause)")
 	default:

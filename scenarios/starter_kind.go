@@ -20,7 +20,7 @@ func Kinds() (all []*Kind) {
 	all = append(all,
 		&Kind{Name: "reentrant", Lock: locks.Define(locks.HashCounter),
 			Text: "a function that holds the lock calls another that acquires it; " +
-				"the server counts the holds, and a watchdog renews the lock until the last release",
+				"the server counts the holds of the lock, and a watchdog renews the lock until the last release",
 			set: map[string]string{"work.nested": "on", "lock.extension.until": "last-release"}},
 		&Kind{Name: "try-lock", Lock: locks.Define(locks.SetNXPX),
 			Text: "a client that does not get the lock within a second gives up, " +

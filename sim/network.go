@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -85,7 +86,7 @@ func (p *Process) conn(name Conn) *conn {
 	}
 	server := p.w.byName[name.Server]
 	if server == nil || server.server == nil {
-		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is not a server")
+		panic(fmt.Sprintf("sim: %s calls %s, which is not a server", p.id, name.Server))
 	}
 	c := p.w.newConn(p, server)
 	c.name, c.fresh, c.opened = name, at >= 0, at >= 0

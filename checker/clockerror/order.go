@@ -129,7 +129,7 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 		g, s := &t.Grants[n], &seen[lock]
 		if other := s.mayBeLater(t, g); e.Op == history.Write && other != "" {
 			return fmt.Sprintf("The grants of %s and %s were made at nearly the same time, "+
-				"and %s took effect first. ", g.Process, other, other) + clockReason(t, other, g.Process)
+				"and a request of %s took effect first. ", g.Process, other, other) + clockReason(t, other, g.Process)
 		}
 		s.asked.add(g.Process, t.Since(g)+off(t, g.Process))
 		s.token = max(s.token, g.Token)
@@ -223,7 +223,7 @@ func missing(t *trace.Trace) string {
 			seen[e.Lock] = both
 		}
 		if p, at := both[other].ofOthers(""); e.Time-off(t, e.Process) <= at {
-			return "The clients report their reads and writes at nearly the same times as the resource. " +
+			return "The clients and the resource recorded reads and writes at nearly the same times. " +
 				clockReason(t, p, e.Process)
 		}
 		both[own].add(e.Process, e.Time+off(t, e.Process))

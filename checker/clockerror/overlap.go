@@ -375,8 +375,8 @@ func clockReason(t *trace.Trace, p, q history.Process) string {
 // if none is possible.
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
-		return "The clocks were not exact: it is not known whether " + string(p) + " was paused when it should " +
-			"have been told that its lock was lost."
+		return fmt.Sprintf("The clocks were not exact: "+
+			"it is not known whether %s was paused when it should have been told that its lock was lost.", p)
 	}
 	if violated { // Certain has found it, whatever the true clock errors are
 		return ""

@@ -62,7 +62,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		for _, m := range ended[unit] {
 			if m.at < t.History.Header.Seen[e.Process] && late >= m.at-off(t, m.process) {
 				return fmt.Sprintf(
-					"%s was recorded until %v, and %s, which holds keys with it, recorded a change at %v; "+
+					"%s was recorded until %v, and %s, which stores the same keys, recorded a change at %v; "+
 						"what changed in between is not known.", m.process, m.at, e.Process, e.Time)
 			}
 		}
@@ -79,7 +79,7 @@ func holdsEnd(t *trace.Trace, violated bool, at int) string {
 		e := &t.History.Events[c.At]
 		if t.LooksAtOwner(c) && c.By != c.Owner && (!violated || e.Index == at) {
 			return fmt.Sprintf("Another attempt changed the key of %s at %v, "+
-				"and it is not certain whether that hold had ended by then. ",
+				"and it is not certain whether the hold of %[1]s had ended by then. ",
 				c.Owner, e.Time) + clockReason(t, e.Process, t.ProcessOf(c.Owner))
 		}
 	}
@@ -99,8 +99,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 	if violated && quietFor(t, limit) {
 		return ""
 	}
-	return "It is not known exactly who waited for whom, and for how long: " +
-		"this is recorded by the clocks of many processes, which may be off by " + h.OffBy() + "."
+	return fmt.Sprintf("It is not known exactly who waited for whom, and for how long: "+
+		"this is recorded by the clocks of many processes, which may be off by %s.", h.OffBy())
 }
 
 // quietFor reports whether nothing else happened in the history while the first stuck waiter was stuck. It examines a
@@ -139,7 +139,6 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 // Bounds explains why it is uncertain whether an acquire or a release took too long although no fault prevented it.
 // Many processes' clocks recorded the times of faults, so it is not known exactly when a quorum was up and reachable.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
-	return "Faults are recorded by the clocks of many processes, " +
-		"so it is not known exactly when a quorum was up and reachable: the clocks may be off by " +
-		t.History.Header.OffBy() + "."
+	return fmt.Sprintf("Faults are recorded by the clocks of many processes, which may be off by %s, "+
+		"so it is not known exactly when a quorum was up and reachable.", t.History.Header.OffBy())
 }

@@ -137,7 +137,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"header":{"ttl":1},"header":{"ttl":2}}`, `line 1: header: key "header" occurs twice`},
 		{`{"header":{"TTL":1}}`, `line 1: header: unknown key "TTL" (did you mean "ttl"?)`},
 		{`{"header":null}`, `line 1: header: null`},
-		{`{"header":{}} {}`, `line 1: header: unexpected text after it on its line`},
+		{`{"header":{}} {}`, `line 1: header: unexpected text follows on the same line: start a new line`},
 		{good + strings.Repeat(" ", maxLine) + "\n", `line 2: longer than 1048576 bytes`},
 	} {
 		_, err := Decode(strings.NewReader(c.in))
@@ -169,7 +169,7 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 			`"granted" (6) is after the event's own "time" (5): a lease is granted before its holder returns`},
 		{Event{Process: "a", F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},
 		{Event{Process: "a", F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)},
-			"line of 1048645 bytes: longer than 1048576"},
+			"the line has 1048645 bytes: at most 1048576 are allowed"},
 	} {
 		err := Encode(&bytes.Buffer{}, &History{Events: []Event{c.e}})
 		if got := fmt.Sprint(err); got != "history: event 0: "+c.want {

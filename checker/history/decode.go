@@ -127,7 +127,7 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 		return err
 	}
 	if e.Shared && h.Header.Permits > 1 {
-		return fmt.Errorf("a shared hold of a semaphore: the header has %d \"permits\", and each hold takes one",
+		return fmt.Errorf("a semaphore has no shared holds: the header has %d \"permits\", and each hold takes one",
 			h.Header.Permits)
 	}
 	*next = e.Index + 1
@@ -151,7 +151,7 @@ func readHeader(text []byte, to *Header) error {
 		return errors.New("header: null")
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("header: unexpected text after it on its line")
+		return errors.New("header: unexpected text follows on the same line: start a new line")
 	}
 	if err := wrongKeys(json.NewDecoder(bytes.NewReader(text)), 0); err != nil {
 		return fmt.Errorf("header: %w", err)
@@ -236,11 +236,11 @@ func (h *Header) wrong() error {
 		}
 	}
 	if h.Order != (Order{}) && !h.Order.IsPromised() {
-		return errors.New("\"order\" without \"turn\": state how long the lock may stay free while a client waits")
+		return errors.New("\"order\" requires \"turn\": state how long the lock may stay free while a client waits")
 	}
 	if len(h.Seen) > 0 && h.ClockError == 0 {
 		return errors.New("\"seen\" requires \"clock_error\": " +
-			"without it, all events are recorded by one clock until the end")
+			"otherwise, one clock records all events until the end")
 	}
 	return nil
 }
@@ -350,7 +350,8 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	}
 	for _, key := range []string{"to", "ends", "loses", "shift", "ppm"} {
 		if has&keysOf(key) != 0 {
-			return fmt.Errorf("%q states how a fault strikes, but %q does not state what it strikes", key, "on")
+			return fmt.Errorf("%q says how a fault strikes, but %q is missing: "+
+				"it says which processes the fault strikes", key, "on")
 		}
 	}
 	return nil
@@ -501,9 +502,10 @@ func (e *Event) wrongCheck() error {
 		return fmt.Errorf("\"checked\":%q is for members of a sorted set that have expired: "+
 			"a key-gone with \"why\":\"expired\"", e.Checked)
 	case e.By == "" && !e.Checked.IsScore():
-		return errors.New("\"checked\" says what a request looked at: state in \"by\" whose request it was")
+		return errors.New("\"checked\" requires \"by\": state whose request it was")
 	case e.Checked.String() == "":
-		return fmt.Errorf("checked is %d, none of nothing, presence, value, lapse, watched, score, early-score",
+		return fmt.Errorf("checked is %d, which is none of: "+
+			"nothing, presence, value, lapse, watched, score, early-score",
 			e.Checked)
 	}
 	return nil

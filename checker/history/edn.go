@@ -78,7 +78,7 @@ func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 func (s *EDN) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
-		return fmt.Errorf("line %d: the file holds no operation", line)
+		return fmt.Errorf("line %d: the file contains no operation", line)
 	case timed > 0 && timed < n:
 		return fmt.Errorf("%d of %d operations state no :time", n-timed, n)
 	}
@@ -242,15 +242,15 @@ func (op *operation) kind(e *Event) error {
 	}
 	var known bool
 	if e.Type, known = parseType(kind); !known {
-		return unknownKeyword(":type", kind, "none of :invoke, :ok, :fail and :info", typeNames[1:])
+		return unknownKeyword(":type", kind, "unknown (write :invoke, :ok, :fail or :info)", typeNames[1:])
 	}
 	f, err := word(":f", op.F)
 	if err != nil {
 		return err
 	}
 	if e.F = F(f); e.Process != Nemesis && !slices.Contains(operations, f) {
-		return unknownKeyword(":f", f, "not an operation of a lock or a register (:"+
-			strings.Join(operations, ", :")+")", operations)
+		return unknownKeyword(":f", f, fmt.Sprintf("not an operation of a lock or a register (:%s)",
+			strings.Join(operations, ", :")), operations)
 	}
 	return nil
 }

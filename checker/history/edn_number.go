@@ -136,20 +136,21 @@ func wrongNumber(word string) string {
 	symbolic := word == "##Inf" || word == "##-Inf" || word == "##NaN"
 	switch {
 	case symbolic:
-		return word + " is not a number in EDN"
+		return fmt.Sprintf("%s is not a number in EDN", word)
 	case digits == "" || digits[0] < '0' || digits[0] > '9':
 		return ""
 	case ratio.MatchString(word):
-		return word + " is a ratio, which EDN does not have: write a decimal number"
+		return fmt.Sprintf("%s is a ratio, which EDN does not have: write a decimal number", word)
 	case !ednInteger.MatchString(word) && !ednFloat.MatchString(word):
-		return word + " is not a number in EDN: write it in decimal digits, without leading zeros"
+		return fmt.Sprintf("%s is not a number in EDN: write it in decimal digits, without leading zeros", word)
 	}
 	last := word[len(word)-1]
 	if _, err := strconv.ParseInt(word, 10, 64); ednInteger.MatchString(word) && last != 'N' && err != nil {
-		return word + " does not fit in 64 bits: EDN writes such a number with an N at its end"
+		return fmt.Sprintf("%s does not fit in 64 bits: EDN writes such a number with an N at its end", word)
 	}
 	if _, err := strconv.ParseFloat(word, 64); ednFloat.MatchString(word) && last != 'M' && err != nil {
-		return word + " is too large for a floating-point number: EDN writes such a number with an M at its end"
+		return fmt.Sprintf("%s is too large for a floating-point number: "+
+			"EDN writes such a number with an M at its end", word)
 	}
 	return ""
 }

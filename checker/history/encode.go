@@ -115,7 +115,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 		return w.b, fmt.Errorf("%s is not UTF-8", w.notText)
 	}
 	if len(w.b) > maxLine {
-		return w.b, fmt.Errorf("line of %d bytes: longer than %d", len(w.b), maxLine)
+		return w.b, fmt.Errorf("the line has %d bytes: at most %d are allowed", len(w.b), maxLine)
 	}
 	return w.b, nil
 }

@@ -37,7 +37,7 @@ const arrayError = "line 1: a JSON array instead of JSON lines: write each event
 
 func TestFilesThatAreNoHistoriesAreRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "h: line 1: the file holds no operation"},
+		{"", "h: line 1: the file contains no operation"},
 		{`{"header":{}}`, "h: the file holds no event"},
 		{`{"seed":1}`, `h: line 1: unknown key "seed"`},
 		{"[" + asJSON + ",\n" + asJSON + "]", "h: " + arrayError}, {" [\n {\n " + asJSON[1:] + "]", "h: " + arrayError},

@@ -98,7 +98,7 @@ func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 		`{"quorum":-1}`:      `"quorum" is -1: it cannot be negative`,
 		`{"clock_error":-1}`: `"clock_error" is -1: it cannot be negative`,
 		`{"clock_error":5,"clock_errors":{"a":6}}`: `"clock_errors" has 6 for "a": it must be between 0 and "clock_error" (5)`,
-		`{"seen":{"a":6}}`:                         `"seen" requires "clock_error": without it, all events are recorded by one clock until the end`,
+		`{"seen":{"a":6}}`:                         `"seen" requires "clock_error": otherwise, one clock records all events until the end`,
 	} {
 		_, err := Read("h", strings.NewReader(`{"header":`+header+"}\n"+asJSON))
 		if got := fmt.Sprint(err); got != "h: line 1: header: "+want {

@@ -234,9 +234,9 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	for _, c := range []struct{ header, events, option, want, err string }{
 		{`{}`, read, "", "", ""}, {`{"initial":"0"}`, read, "", "0", ""}, {`{"initial":"0"}`, read, "1", "1", ""},
 		{`{}`, read, "nil", "nil", ""}, {`{}`, nothing, "nil", "nil", ""},
-		{`{}`, asJSON, "nil", "", "h: an initial value of registers (initial) is stated, but the history is of locks"},
+		{`{}`, asJSON, "nil", "", "h: an initial register value (initial) is given, but the history is about locks"},
 		{`{"initial":"0"}`, asJSON, "", "",
-			"h: an initial value of registers (initial) is stated, but the history is of locks"},
+			"h: an initial register value (initial) is given, but the history is about locks"},
 		{`{}`, strings.Replace(read, "read", "cas", 1), "", "", "h: index 0: cas of a: its value is 1, not [OLD NEW]"},
 	} {
 		f, err := Read("h", strings.NewReader(`{"header":`+c.header+"}\n"+c.events))

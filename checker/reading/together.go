@@ -71,17 +71,17 @@ func ofRegisters(h *history.History) error {
 	of, err := register.Of(h)
 	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }
 	if err == nil && !of && h.Header.Initial != "" && slices.ContainsFunc(h.Events, byClient) {
-		return errors.New("an initial value of registers (initial) is stated, but the history is of locks")
+		return errors.New("an initial register value (initial) is given, but the history is about locks")
 	}
 	return err
 }
 
 func (l removed) notes() (notes []string) {
 	if l.Releases > 0 {
-		notes = append(notes, fmt.Sprintf("Releases that failed had no effect and are left out: %d.", l.Releases))
+		notes = append(notes, fmt.Sprintf("Failed releases, which had no effect, were left out: %d.", l.Releases))
 	}
 	if l.Nested > 0 {
-		notes = append(notes, fmt.Sprintf("Nested acquires, by an owner that already held the lock, are left out: %d.",
+		notes = append(notes, fmt.Sprintf("Nested acquires, by an owner that already held the lock, were left out: %d.",
 			l.Nested))
 	}
 	return notes
@@ -91,7 +91,7 @@ func (l removed) notes() (notes []string) {
 // the history contains shared holds.
 func (o *Options) permit(h *history.History) error {
 	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Shared }); i >= 0 && o.Permits > 1 {
-		return fmt.Errorf("event %d is a shared hold, and each hold of a semaphore takes one of %d permits: "+
+		return fmt.Errorf("event %d is a shared hold, but each hold of a semaphore takes one of %d permits: "+
 			"remove --permits", i, o.Permits)
 	}
 	h.Header.Permits = o.Permits

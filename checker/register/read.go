@@ -103,8 +103,8 @@ func isOfRegisters(h *history.History) (bool, error) {
 		}
 	}
 	if only != nil && lock != nil {
-		return false, fmt.Errorf("index %d: %s of %s, but %s of %s: "+
-			"a history contains either registers or locks with the data that they guard",
+		return false, fmt.Errorf("index %d: the history contains both %s of %s and %s of %s, "+
+			"but a history contains either registers or locks with the data that they guard",
 			only.Index, only.F, only.Process, lock.F, lock.Process)
 	}
 	return lock == nil && cmp.Or(only, data) != nil, nil

@@ -178,8 +178,8 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 			fmt.Sprintf("Some order of the operations explains everything that was read, "+
 				"but the clocks may have been off by %s, so the true order may be another one.", p.t.h.Header.OffBy())
 	}
-	return checker.Undecided, "No order of the operations explains everything that was read, but one does if " +
-		p.dependsOn(widest) + "."
+	return checker.Undecided, fmt.Sprintf("No order of the operations explains everything that was read, "+
+		"but one does if %s.", p.dependsOn(widest))
 }
 
 // dependsOn returns a clause that says what must be assumed to explain the operations. It names a single assumption if

@@ -229,7 +229,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 		{":nemesis info start", false, ""}, {"0 invoke acquire", false, ""},
 		{"0 invoke acquire\n0 ok acquire\n0 invoke read\n0 ok read 5", false, ""},
 		{"0 invoke acquire\n1 invoke cas [1 2]", false,
-			"index 1: cas of process-1, but acquire of process-0: a history " +
+			"index 1: the history contains both cas of process-1 and acquire of process-0, but a history " +
 				"contains either registers or locks with the data that they guard"},
 		{"0 invoke cas 1", false, "index 0: cas of process-0: its value is 1, not [OLD NEW]"},
 		{"0 invoke cas", false, "index 0: cas of process-0: its value is nil, not [OLD NEW]"},

@@ -66,7 +66,8 @@ func (f *Folder) Read(name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file: remove it, or name another", filepath.Join(f.Name(), name))
+		return nil, fmt.Errorf("%s is not a regular file: remove it, or name another file", filepath.Join(f.Name(),
+			name))
 	}
 	content, err := f.root.ReadFile(name)
 	if content == nil {

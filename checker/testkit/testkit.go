@@ -107,7 +107,7 @@ func Lacks(t testing.TB, what error) {
 	case Full():
 		t.Fatal("FENCEPOST_FULL=1 asks for it: ", what)
 	case os.Getenv("CI") == "true":
-		t.Fatal("with CI=true nothing may be missing: ", what)
+		t.Fatal("with CI=true, nothing may be missing: ", what)
 	}
 	t.Skip("not on this machine: ", what)
 }

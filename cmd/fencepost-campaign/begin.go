@@ -47,8 +47,8 @@ func (r *request) register(c *cobra.Command) {
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
 	output.Count(c, &r.seeds, "seeds", 0, 1, 0,
 		"number of runs of each scenario (default 1000; with --until-time or --until-findings 80 million;\n"+
-			"with --until-rate as many as the rate needs; with --sweep, --advise, --compare or --corpus\n"+
-			"the default of that command)")
+			"with --until-rate, as many as the rate needs; "+
+			"with --sweep, --advise, --compare or --corpus\nthe default of that command)")
 	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, for example 8h")
 	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
 		"stop after this many distinct violations of promised laws")
@@ -58,13 +58,13 @@ func (r *request) register(c *cobra.Command) {
 		f.BoolVar(&r.others[i], w.kind, false, w.usage)
 	}
 	output.Count(c, &r.options.Faults, "faults", 1, 0, verify.MaxFaults,
-		"with --verify: largest number of faults in one placement")
+		"with --verify: maximum number of faults in one run")
 	output.Count(c, &r.options.Delays, "delays", 0, 1, 0,
 		"with --verify: number of assignments of network delays to try (default 2, or 1 with several faults)")
 	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also try two other orders of simultaneous messages")
 	f.BoolVar(&r.options.AllEnds, "all-ends", false,
-		"with --verify: with several faults, continue from all ends of an earlier fault, "+
-			"even if some lead to the same events")
+		"with --verify: try later faults after each possible end of an earlier fault, "+
+			"even if several of these ends lead to the same events")
 	f.BoolVar(&r.options.Requests, "requests", false,
 		"with --verify: try each possible fault alone, in the run that --seed selects, with that run's delays")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
@@ -82,10 +82,10 @@ func (r *request) register(c *cobra.Command) {
 
 // otherKinds lists the kinds of work other than an exploration. Each is requested by a flag with the same name.
 var otherKinds = [5]struct{ kind, usage string }{
-	{"verify", "verify instead of exploring: try every placement of up to --faults faults"},
-	{"corpus", "run the corpus instead of files"},
+	{"verify", "verify instead of exploring: try every way of placing up to --faults faults"},
+	{"corpus", "run the corpus of broken locks instead of scenario files"},
 	{"sweep", "sweep instead of exploring: vary one or two settings with --vary"},
-	{"advise", "look for advice instead of exploring: try changes to the lock, without a limit of processor time"},
+	{"advise", "look for advice instead of exploring: try changes to the lock, with no limit on processor time"},
 	{"compare", "compare all locks instead of exploring files"},
 }
 

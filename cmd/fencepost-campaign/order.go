@@ -113,7 +113,7 @@ func (p *place) join(ctx context.Context) (*job, error) {
 	j := &job{Campaign: c, binaries: p.access.Binaries}
 	err = json.Unmarshal(c.What, &j.order)
 	if err == nil && len(j.order.Entries) == 0 {
-		err = errors.New("it names nothing to run")
+		err = errors.New("it does not name anything to run")
 	}
 	if err != nil {
 		return j, fmt.Errorf("campaign %s was created by another version of this program: %w", name, err)

@@ -38,9 +38,10 @@ const natsURL = "NATS_URL"
 func (p *place) register(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&p.access.URL, "nats", "",
-		"`URL` of a NATS server with JetStream (default $"+natsURL+", which may hold a password or token)")
+		fmt.Sprintf("`URL` of a NATS server with JetStream (default: the variable %s, which may contain a password)",
+			natsURL))
 	f.StringVar(&p.file, "access", "",
-		"`FILE` with the address and credentials of a server: a copy of DIR/nats/"+access.FileName)
+		fmt.Sprintf("`FILE` with the address and credentials of a server: a copy of DIR/nats/%s", access.FileName))
 	f.StringVar(&p.access.Creds, "creds", "", "`FILE` with NATS credentials")
 	f.StringVar(&p.access.CA, "tls-ca", "", "`FILE` with trusted CA certificates")
 	f.StringVar(&p.access.Cert, "tls-cert", "", "`FILE` with the TLS client certificate")
@@ -66,9 +67,9 @@ func (p *place) settle() (elsewhere bool, err error) {
 		p.access = *a
 		return true, nil
 	case p.access.URL != "" && p.access.Secret():
-		return true, errors.New("--nats must not contain a user, password or token, " +
-			"since every user of this machine can see it in the process list: set the environment variable " + natsURL +
-			", or use --creds or --access")
+		return true, fmt.Errorf("--nats must not contain a user, password or token, "+
+			"since every user of this machine can see it in the process list: "+
+			"set the environment variable %s, or use --creds or --access", natsURL)
 	case p.access.URL == "":
 		p.access.URL = fromVariable
 	}
@@ -130,7 +131,7 @@ func (p *place) reach() error {
 	case err != nil:
 		return err
 	case !running:
-		return fmt.Errorf("%w in %s: run the command that started the campaign again", errAway, p.folder)
+		return fmt.Errorf("%w in %s: rerun the command that started the campaign", errAway, p.folder)
 	}
 	p.trust(a)
 	return p.connect()

@@ -20,7 +20,7 @@ import (
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
-	r.Register(c, ", with its other pages in the same folder")
+	r.Register(c, "write a report to `FILE`, with its other pages in the same folder")
 	c.Flags().BoolVar(&r.All, "all", false, "report every finding in full, even those that do not fit on the screen")
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
@@ -58,7 +58,7 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 		return err
 	}
 	for _, l := range d.Progress().Lost {
-		to.notice(fmt.Sprintf("%s gave no result and was skipped: %s", j.positions(l), l.Why))
+		to.notice(fmt.Sprintf("%s produced no result and was skipped: %s", j.positions(l), l.Why))
 	}
 	for _, s := range d.Progress().Stages {
 		if s.Ended != "" {

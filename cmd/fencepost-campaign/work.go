@@ -60,7 +60,7 @@ workers redo what it was doing.`,
 	k.register(c)
 	c.Flags().StringVar(&k.folder, "out", "", "`DIR` of a campaign that was started on this machine")
 	output.Workers(c, &k.workers, "how many worker processes to start")
-	c.Flags().BoolVar(&k.stay, "stay", false, "work on any campaign on the server, and wait for further ones")
+	c.Flags().BoolVar(&k.stay, "stay", false, "work on any campaign on the server, and wait for new ones")
 	c.Flags().BoolVar(&child, childFlag, false, "")
 	c.Flags().MarkHidden(childFlag)
 	return c

@@ -76,17 +76,17 @@ func TestBadClients(t *testing.T) {
 		name, does string
 		wants      []string // what it does, where, and what to do
 	}{
-		{"loops", "while True: pass", []string{"client-N has computed for 4s of processor time without a system call",
+		{"loops", "while True: pass", []string{"client-N has used 4s of processor time without making a system call",
 			"make it sleep in its loop (in thread N000)"}},
-		{"exits early", "sys.exit(3)", []string{"client-N ended with status 3 before its first report, which is " +
-			"FENCEPOST ACQUIRING lock", report}},
+		{"exits early", "sys.exit(3)", []string{"client-N ended with status 3 " +
+			"before its first report, which is FENCEPOST ACQUIRING lock", report}},
 		{"never connects", "time.sleep(1e9)", []string{"client-N has not reported FENCEPOST ACQUIRING lock within " +
 			"30s of its start (it waits in clock_nanosleep)", report}},
 		{"forks without end", "while os.fork() or sys.exit(): os.wait()", []string{"client-N calls clone in " +
-			"thread N000, to start another process, although it has started 300 already", "does it start processes " +
-			"without end?"}},
+			"thread N000, to start another process, although it has already started 300", "does it start processes " +
+			"endlessly?"}},
 		{"forks everywhere", "while True: os.fork()", []string{"client-N calls clone in thread N",
-			"although it has started 300 already", "does it start processes without end?"}},
+			"although it has already started 300", "does it start processes endlessly?"}},
 		{"writes a file", `open("/tmp/file-of-a-bad-client", "w")`, []string{"client-N ended with status 1 before " +
 			"its first report", "it wanted to write /tmp/file-of-a-bad-client, and was refused", rules}},
 		{"connects elsewhere", `socket.create_connection(("10.9.9.9", 6379))`, []string{"client-N ended with status " +

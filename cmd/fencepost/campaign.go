@@ -51,7 +51,7 @@ func findCampaign() (string, error) {
 	}
 	path, err := exec.LookPath(campaignProgram)
 	if err != nil {
-		return "", fmt.Errorf("%s is not installed; in a clone of the repository: "+
+		return "", fmt.Errorf("%s is not installed; run this in a clone of the repository: "+
 			`go install -C cmd/%[1]s`, campaignProgram)
 	}
 	return path, nil

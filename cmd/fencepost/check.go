@@ -72,12 +72,12 @@ recording ends do not count.`,
 				_, err := fmt.Fprint(c.OutOrStdout(), history.Schema)
 				return err
 			case len(args) == 0:
-				return fmt.Errorf("check needs a file with a history\nsee: %s -h", c.CommandPath())
+				return fmt.Errorf("check needs a history file\nsee: %s -h", c.CommandPath())
 			}
 			return r.check(args)
 		},
 	}
-	r.Register(c, porcupineViews)
+	r.Register(c, pageOfRun)
 	c.Flags().StringVar(&r.Out, "out", "", "write the history as it was judged, and the verdict, to `DIR`")
 	c.Flags().StringVar(&r.reading, "reading", "",
 		"how to interpret a failed release: `default|strict`\n(default: as the header says)")
@@ -180,7 +180,7 @@ func (r *recorded) options() (o reading.Options, err error) {
 	}
 	if r.permits > 1 && r.lock != "" {
 		return o, fmt.Errorf("--permits %d makes each lock a semaphore, but a lock of --lock %s has one permit: "+
-			"leave one of them out", r.permits, r.lock)
+			"remove one of the two flags", r.permits, r.lock)
 	}
 	if r.stated {
 		o.ClockError = new(history.Of(r.clockError))
@@ -200,7 +200,7 @@ func openHistory(path string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, fmt.Errorf("%s is a folder, not a file with a history", path)
+		return nil, fmt.Errorf("%s is a folder, not a history file", path)
 	}
 	return f, nil
 }

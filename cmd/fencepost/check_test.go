@@ -338,9 +338,10 @@ func TestPagesOfManyStaySmall(t *testing.T) {
 		says     []string
 	}{
 		"holders": {1000, func(i int) (int, int, int, int) { return i, 0, i, 2000 + i },
-			[]string{"48 of 1000 lanes of clients drawn.", "Only the first 500 overlaps of two sections are shaded."}},
+			[]string{"Only 48 of 1000 client lanes are drawn.", "Only the first 500 overlaps of two critical " +
+				"sections are shaded."}},
 		"locks": {500, func(i int) (int, int, int, int) { return i % 9, i, 2 * i, 2*i + 1 },
-			[]string{"Porcupine's views are of 12 locks; those of 488 more are left out."}},
+			[]string{"Porcupine's views show only 12 locks; those of 488 more are left out."}},
 		"sections": {9000, func(i int) (int, int, int, int) { return i % 9, 0, 2 * i, 2*i + 1 },
 			[]string{"3000 of 36000 events drawn"}},
 	} {

@@ -33,7 +33,7 @@ func newCompare() *cobra.Command {
 		},
 	}
 	j.Register(c, "")
-	output.Count(c, &j.Seeds, "seeds", task.Seeds["compare"], 1, 0, "number of runs for each cell")
+	output.Count(c, &j.Seeds, "seeds", task.Seeds["compare"], 1, 0, "number of runs for each cell of the table")
 	output.Workers(c, &measure.Workers, "how many cells to run at once")
 	c.Flags().StringVar(&j.Out, "out", "", "write the scenario of each cell to `DIR`")
 	return c

@@ -14,7 +14,7 @@ func newCorpus() *cobra.Command {
 	var j corpusJob
 	c := &cobra.Command{
 		Use:   "corpus",
-		Short: "Search for faults that expose broken locks, and test sound ones",
+		Short: "Search for faults that expose broken locks, and test sound locks",
 		Long: `Searches two kinds of locks. A sound lock lists the laws that it promises and the faults that it
 excludes. A mutant is a sound lock with one defect: a bug of a released library, or a wrong setting. It
 runs under the same random faults, from seed 0 or --seed on, until it breaks a promise of its lock. With

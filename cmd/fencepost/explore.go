@@ -160,7 +160,8 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	}
 	if changed("seeds") {
 		if x.seeds < x.Found.Seeds {
-			return fmt.Errorf("--seeds %d is less than the %d that the exploration began with", x.seeds, x.Found.Seeds)
+			return fmt.Errorf("--seeds %d is less than the %d seeds that the exploration began with", x.seeds,
+				x.Found.Seeds)
 		}
 		if x.Found.Shard != search.Whole {
 			return fmt.Errorf("--seeds cannot be used with --resume %s: "+

@@ -68,9 +68,11 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	}
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
-	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; redis, "+
-		"etcd or\nzookeeper, which it starts; or `ADDRESSES` of your own Redis servers,\nHOST:PORT,HOST:PORT; "+
-		"with passwords, env:VARIABLE or file:PATH holds\nthem, as redis://[USER]:PASSWORD@HOST:PORT/DATABASE")
+	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; "+
+		"redis, etcd or\nzookeeper, which it starts; "+
+		"or `ADDRESSES` of your own Redis servers,\nHOST:PORT,HOST:PORT; "+
+		"if they have passwords, write env:VARIABLE or file:PATH, "+
+		"which holds\nredis://[USER]:PASSWORD@HOST:PORT/DATABASE for each")
 	c.Flags().BoolVar(&j.both, "agree", false, "run the named scenarios of the catalog (default: all), both\n"+
 		"simulated and in real time on real servers, and compare the\n"+
 		"verdicts; --servers selects the scenarios of one kind of server")
@@ -81,7 +83,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
 	c.Flags().StringVar(&j.Out, "out", "",
 		"write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
-	j.Register(c, porcupineViews)
+	j.Register(c, pageOfRun)
 	return c
 }
 

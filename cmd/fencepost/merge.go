@@ -34,8 +34,8 @@ that are in no folder; explore --resume runs these. No seed may be in two folder
 			return m.run()
 		},
 	}
-	m.Register(c, ", with other pages in the same folder")
-	c.Flags().BoolVar(&m.All, "all", false, "for explorations: report every finding in full")
+	m.Register(c, "write a report to `FILE`, with other pages in the same folder")
+	c.Flags().BoolVar(&m.All, "all", false, "print every finding of an exploration in full")
 	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: the folder of an undivided run)")
 	return c
 }

@@ -55,11 +55,12 @@ the 99 % interval.`,
 	}
 	f.Register(c, "")
 	c.Flags().StringVar(&chance, "chance", "20%", "`CHANCE` that one server loses the lock")
-	output.Count(c, &measure.Runs, "runs", 4000, 1, 0, "number of schedules for each number of keys held")
+	output.Count(c, &measure.Runs, "runs", 4000, 1, 0,
+		"number of random schedules to try for each number of keys that are held")
 	output.Workers(c, &measure.Workers, "how many schedules to run at once")
 	output.Count(c, &servers, "servers", 5, 1, compare.MaxOddsServers,
 		"how many servers or master-replica pairs there are")
-	c.Flags().IntVar(&quorum, "quorum", 0, "how many must grant the lock (default a majority)")
+	c.Flags().IntVar(&quorum, "quorum", 0, "how many servers must grant the lock (default a majority)")
 	c.Flags().StringVar(&by, "by", string(compare.ByFailover), "how a server loses the lock: failover or restart")
 	return c
 }

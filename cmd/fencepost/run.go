@@ -15,12 +15,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// porcupineViews is the end of the description of --html for commands that write a page about a single run.
-const porcupineViews = ", with porcupine's own views in the same folder"
+// pageOfRun is the description of --html for commands that write a page about a single run.
+const pageOfRun = "write a report to `FILE`, with porcupine's own views in the same folder"
 
 // register registers the flags that "fencepost run" and "fencepost replay" have in common.
 func (j *job) register(c *cobra.Command) {
-	j.Register(c, porcupineViews+";\nwith many seeds, also pages of individual runs")
+	j.Register(c, pageOfRun+";\nwith many seeds, also pages of individual runs")
 	c.Flags().StringVar(&j.Metrics, "metrics", "",
 		"write the metrics to `FILE` as OpenMetrics text; with many seeds, the totals")
 	c.Flags().StringVar(&j.Out, "out", "", "write plan, history and verdict to `DIR`\n(default _runs/SCENARIO-SEED, "+

@@ -40,7 +40,7 @@ it has found; then exit 3 if no assertion failed.`,
 	}
 	f := c.Flags()
 	j.Asked.Register(c)
-	f.Uint64Var(&j.Asked.Seed, "seed", 1, "seed of the first run of each point")
+	f.Uint64Var(&j.Asked.Seed, "seed", 1, "seed of the first run at each point")
 	output.Count(c, &j.Asked.Seeds, "seeds", task.Seeds["sweep"], 1, 0,
 		"number of runs at each point, with consecutive seeds")
 	output.Workers(c, &j.workers, "how many points to run at a time")

@@ -35,7 +35,7 @@ func newVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "verify SCENARIO|FILE",
 		ValidArgsFunction: scenarioOrFile,
-		Short:             "Try every placement of up to K faults in a small scenario",
+		Short:             "Try every way of placing up to K faults in a small scenario",
 		Long: `Replaces the scenario's faults by every placement of up to --faults faults, the fewest first, and
 stops at the first placement that breaks a law that the scenario promises. Each possible start of a
 fault is tried, and each end at which something changes. Kinds of faults with too many placements,
@@ -65,26 +65,26 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	}
 	f, o := c.Flags(), &j.options
 	output.Count(c, &o.Faults, "faults", 1, 0, verify.MaxFaults,
-		fmt.Sprintf("largest number of faults in one placement, 0 to %d", verify.MaxFaults))
+		fmt.Sprintf("maximum number of faults in one run, 0 to %d", verify.MaxFaults))
 	f.StringSliceVar(&j.kinds, "kinds", nil,
 		"try only faults of these `KINDS`, for example pause,crash (default: all that matter)")
 	output.Count(c, &o.Delays, "delays", 0, 1, 0,
 		"number of assignments of network delays to try (default 2, or 1 with several faults)")
 	f.BoolVar(&o.Orders, "orders", false, "also try two other orders of simultaneous messages")
-	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, continue from all ends of an earlier fault, "+
-		"even if some lead to the same events")
+	f.BoolVar(&o.AllEnds, "all-ends", false, "try later faults after each possible end of an earlier fault, "+
+		"even if several of these ends lead to the same events")
 	f.BoolVar(&o.Requests, "requests", false,
 		"try each possible fault alone, in the run that --seed selects, with that run's delays")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "keep the scenario's own faults in every run")
 	f.StringVar(&j.client, "client", "", task.ClientUsage)
-	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed for back-offs and owner values")
 	output.Count(c, &o.Budget, "budget", 0, 1, 0,
 		"stop after this many runs, with the result undecided (default: no limit)")
 	f.DurationVar(&j.time, "time", 0,
 		"stop after this time, with the result undecided, for example 2m (default: no limit)")
 	output.Workers(c, &o.Workers, "how many runs to execute at once")
 	f.StringVar(&j.Out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO-…)")
-	j.Register(c, ", with the picture of a counterexample")
+	j.Register(c, "write a report to `FILE`, with the picture of a counterexample")
 	return c
 }
 

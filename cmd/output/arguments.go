@@ -50,7 +50,7 @@ func flagValues(kind string) string {
 	case "duration":
 		return "a duration with its unit, such as 90s or 2m"
 	case "bool":
-		return "no value, or =true or =false"
+		return "no value, or one of =true and =false"
 	}
 	return "text without unpaired quotes" // flags that take a list, which is parsed as CSV
 }

@@ -10,6 +10,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -36,11 +37,11 @@ type Frame struct {
 	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register adds the --json, --junit and --html flags to a command. The string beside is appended to the help text of
-// --html; it says which other files are written next to the page.
-func (f *Frame) Register(c *cobra.Command, beside string) {
+// Register adds the --json, --junit and --html flags to a command. The argument page is the help text of --html. If it is
+// empty, the text is that of a command that writes no other files next to the page.
+func (f *Frame) Register(c *cobra.Command, page string) {
 	f.RegisterJSON(c)
-	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)
+	c.Flags().StringVar(&f.HTML, "html", "", cmp.Or(page, "write a report to `FILE`"))
 	c.Flags().StringVar(&f.JUnit, "junit", "", "write the verdicts to `FILE` as JUnit XML")
 }
 

@@ -23,8 +23,8 @@ const (
 )
 
 // Usage is the usage text for the flag --shard.
-const Usage = "run only share `I/N` of the seeds, such as 2/5, for a later merge; /5 takes I from $" + jobIndex +
-	"; without the flag, $" + bazelIndex + " and $" + bazelTotal + " apply"
+var Usage = fmt.Sprintf("run only share `I/N` of the seeds, such as 2/5, for a later merge; /5 takes I from $%s; "+
+	"without the flag, $%s and $%s apply", jobIndex, bazelIndex, bazelTotal)
 
 // Of parses the flag's value. If the value is empty, it reads the share from a test runner's environment variables.
 func Of(flag string) (search.Shard, error) {

@@ -24,10 +24,11 @@ func CheckCorpus(o *corpus.Options) error {
 		return errors.New("--seeds 0 searches no mutant: use --sound to set the number of runs of the sound locks")
 	case !enough && o.Starts > 1:
 		return fmt.Errorf("too few seeds: "+
-			"%d starts of %d seeds, a million or more apart, do not fit above --seed %d", o.Starts,
+			"%d searches of %d seeds each, a million or more seeds apart, do not fit above --seed %d", o.Starts,
 			o.Seeds, o.First)
 	case !enough:
-		return fmt.Errorf("too few seeds: there are no %d seeds starting at --seed %d", max(o.Seeds, o.Sound), o.First)
+		return fmt.Errorf("too few seeds: there are fewer than %d seeds from --seed %d on", max(o.Seeds, o.Sound),
+			o.First)
 	case o.Sound < 0 || o.Sound > 0 && o.Sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d (one run of each lock), not %d", len(corpus.Names()), o.Sound)
 	case o.Seeds == 0 && (o.Starts > 1 || o.Unaimed):

@@ -31,9 +31,9 @@ type Exploration struct {
 
 // Register adds an exploration's flags to a command.
 func (x *Exploration) Register(c *cobra.Command) {
-	x.Frame.Register(c, ", and, in the same folder, one for each finding")
+	x.Frame.Register(c, "write a report to `FILE`, and, in the same folder, one for each finding")
 	c.Flags().BoolVar(&x.All, "all", false, "report every finding in full, even those that do not fit on the screen")
-	c.Flags().StringVar(&x.Out, "out", "", "keep what is found in `DIR` (default _runs/explore-SCENARIO-…)")
+	c.Flags().StringVar(&x.Out, "out", "", "write the findings to `DIR` (default _runs/explore-SCENARIO-…)")
 }
 
 // Prepare checks that the results can be written, before anything runs.

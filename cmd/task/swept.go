@@ -50,13 +50,13 @@ type Sweep struct {
 func (a *SweepAsked) Register(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&a.Vary, "vary", nil, "vary a setting: `KEY=FROM..TO/STEP` or KEY=A,B,C; "+
-		"once or twice.\nKeys joined by commas take the same values")
+		"use the flag once or twice.\nKeys joined by commas take the same values")
 	f.StringArrayVar(&a.Set, "set", nil,
 		"set `KEY=VALUE` at all points; faults.1=LINE replaces a fault or adds the next one")
 	f.StringArrayVar(&a.Assertions, "assert", nil,
 		"`CLAIM` as \"LAW holds when CONDITION\" or \"LAW is violated when CONDITION\"")
 	f.StringSliceVar(&a.Laws, "law", nil,
-		"judge this `LAW` (default: those that the scenario promises or names under expect)")
+		"check this `LAW` (default: those that the scenario promises or names under expect)")
 	f.StringSliceVar(&a.Resolution, "resolution", nil,
 		"stop bisecting an edge when its two sides are this close, such as `10ms` (default 1ms, 1 or 1ppm)")
 	output.Count(c, &a.EdgeSeeds, "edge-seeds", edgeSeeds, 0, 0,

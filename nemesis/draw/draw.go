@@ -28,7 +28,7 @@ type Generator struct {
 }
 
 // ErrNothing reports that none of the mix's faults is possible in the run.
-var ErrNothing = errors.New("mix: no fault of the mix can strike anything in this run")
+var ErrNothing = errors.New("mix: none of its faults can affect anything in this run")
 
 // NewGenerator returns a generator of faults that strike before the horizon, which is the length of a run. The horizon
 // must be from 1ms to nemesis.MaxDuration. If none of the mix's faults is possible in the run, the error is ErrNothing.

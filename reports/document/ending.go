@@ -43,7 +43,7 @@ var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text
 
 // Interruption tells the reader of a report that a signal ended the work early. Such a report covers only what had been
 // found by then.
-const Interruption = "interrupted: these are the results up to then"
+const Interruption = "interrupted: these are the results so far"
 
 // stopped writes the sentence about the interruption if the work was interrupted.
 func stopped(p *text.Writer, interrupted bool) {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -83,5 +84,6 @@ func fourDigits(x float64) string {
 // alarm describes the alarm level that a metric's value exceeds.
 func alarm(m checker.Metric) string {
 	m.Value = m.Alarm
-	return "above " + MetricValue(m) + ", the level above which the documentation advises looking for the cause"
+	return fmt.Sprintf("above %s, the level above which the documentation advises looking for the cause",
+		MetricValue(m))
 }

@@ -185,7 +185,7 @@ func (s *schema) value(t reflect.Type, f *reflect.StructField) object {
 		return of
 	case f.Tag.Get(ofTag) != "":
 		if s.defs[f.Tag.Get(ofTag)] == nil {
-			s.fail("%s is of %q, which is not defined", f.Name, f.Tag.Get(ofTag))
+			s.fail("%s has the type %q, which is not defined", f.Name, f.Tag.Get(ofTag))
 		}
 		return reference(f.Tag.Get(ofTag))
 	case f.Tag.Get(enumTag) != "":

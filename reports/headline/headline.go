@@ -56,7 +56,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	case checker.Fairness:
 		words = s.order()
 	case checker.Linearizability:
-		words = "no order of the operations explains what " + s.process(0, "somebody") + " was told"
+		words = fmt.Sprintf("no order of the operations can explain what %s was told", s.process(0, "somebody"))
 	}
 	if words == "" {
 		words = fmt.Sprintf("%s is broken: %s", f.Law, f.Cause)
@@ -99,7 +99,7 @@ func calm(h *history.History, v checker.Verdict) string {
 	case mutual == checker.Holds:
 		return exclusionHeld(h) + "; no other law was checked."
 	case held > 0:
-		return "Nothing was broken, but mutual exclusion was not checked."
+		return "No law was broken, but mutual exclusion was not checked."
 	}
 	return "Nothing was checked."
 }
@@ -117,5 +117,5 @@ func exclusionHeld(h *history.History) string {
 	if n := h.Header.Permits; n > 1 {
 		return fmt.Sprintf("No more than %d clients were ever %s at once", n, where)
 	}
-	return "No two clients were ever " + where + " at once" + aside
+	return fmt.Sprintf("No two clients were ever %s at once%s", where, aside)
 }

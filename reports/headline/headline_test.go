@@ -194,13 +194,14 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 			"Two clients were inside at once for 250 ms: client-1 worked for longer than its lease."},
 		{long, 2, []int{0, 2}, func(h *history.Header, f *checker.Finding) {
 			h.Service, f.Cause = history.ZooKeeper, checker.Cause{Kind: checker.LostInFailover}
-		}, "Two clients were inside at once for 250 ms: an election lost the key of client-1, whose request " +
-			"had been answered."},
+		}, "Two clients were inside at once for 250 ms: an election lost the key of client-1, although a " +
+			"server had confirmed it."},
 		{long, 2, []int{0, 2}, func(_ *history.Header, f *checker.Finding) {
 			f.Law, f.Cause, f.About = checker.DeadlockFreedom, checker.Cause{Kind: checker.StuckBehindCrashed},
 				"client-2"
 			f.Holders = []history.Process{history.Probe}
-		}, "The probe (a last client, sent in after the faults) waited too long for the lock: client-2 had crashed " +
+		}, "The probe (one more client, which starts after the faults) waited too long for the lock: " +
+			"client-2 had crashed " +
 			"and left its lock behind."},
 	} {
 		h := &history.History{Events: slices.Clone(c.events)}
@@ -239,13 +240,13 @@ func TestARequestThatFailedInTimeWasNotSlow(t *testing.T) {
 	h := &history.History{Header: history.Header{Bound: 3e9}, Events: []history.Event{call, back}}
 	f := checker.Finding{Law: checker.FaultTolerance, Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: checker.TooSlow}, Holders: []history.Process{"client-1"}, Witness: []int{0, 1}}
-	if got, want := Broken(h, &f), "The acquire of client-1 failed although enough servers were up."; got != want {
+	if got, want := Broken(h, &f), "The acquire of client-1 failed, although enough servers were up."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, change := range []func(*history.Event){func(e *history.Event) { e.Time = 4e9 },
 		func(e *history.Event) { e.Time, e.Type = 4e9, history.OK }} {
 		change(&h.Events[1])
-		want := "The acquire of client-1 took too long although enough servers were up."
+		want := "The acquire of client-1 took too long, although enough servers were up."
 		if got := Broken(h, &f); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -292,7 +293,7 @@ func TestHeadlinesOfCalmRuns(t *testing.T) {
 			"No two clients were ever inside at once; deadlock-freedom could not be decided."},
 		{undecided, holds, undecided, nil, nil,
 			"No violation was found; mutual-exclusion and deadlock-freedom could not be decided."},
-		{unchecked, holds, holds, nil, nil, "Nothing was broken, but mutual exclusion was not checked."},
+		{unchecked, holds, holds, nil, nil, "No law was broken, but mutual exclusion was not checked."},
 		{unchecked, unchecked, unchecked, nil, nil, "Nothing was checked."},
 		{holds, unchecked, unchecked, []history.Event{shared}, nil,
 			"No two clients were ever inside at once, readers aside; no other law was checked."},

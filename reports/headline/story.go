@@ -27,7 +27,7 @@ func (s *story) lock() string {
 
 func name(p history.Process) string {
 	if p == history.Probe {
-		return "the probe (a last client, sent in after the faults)"
+		return "the probe (one more client, which starts after the faults)"
 	}
 	return string(p)
 }
@@ -78,7 +78,7 @@ func (s *story) inside() string {
 	case until < s.h.Header.End && (!over || until-then < long):
 		return words + " for at least " + text.Lasting(until-then)
 	case !over:
-		return words + ", to the end of the recording"
+		return fmt.Sprintf("%s, to the end of the recording", words)
 	case long > 0:
 		return words + " for " + text.Lasting(long)
 	}
@@ -144,50 +144,50 @@ func (s *story) reason() string {
 	who := s.concerned()
 	switch s.f.Cause.Kind {
 	case checker.CountedWithoutQuorum:
-		return "no server had granted both, so none could refuse"
+		return "no server was part of both grants, so none could refuse"
 	case checker.DeposedMaster:
 		if s.h.Header.Service.Kind().OneLog {
-			return "the lease of " + who + " was prolonged by a leader that had been replaced"
+			return fmt.Sprintf("a leader that had been replaced extended the lease of %s", who)
 		}
-		return "two masters granted it, each on its own"
+		return "two masters granted it, independently of each other"
 	case checker.ValidityMiscounted:
 		return s.miscounted(who)
 	case checker.GrantedByNone:
-		return "no server had granted it to " + who
+		return fmt.Sprintf("no server had granted the lock to %s", who)
 	case checker.GrantedTwice:
 		if s.h.Header.Permits > 1 {
-			return "a server granted more permits than there are"
+			return "a server granted more permits than the lock has"
 		}
-		return "a server that had granted it to " + who + " granted it again"
+		return fmt.Sprintf("a server that had granted the lock to %s granted it again", who)
 	case checker.NeverRenewed:
-		return "nobody renewed the lease of " + who + ", whose work took longer"
+		return fmt.Sprintf("nobody renewed the lease of %s, whose work took longer than the lease", who)
 	case checker.ExpiredEarly:
 		if s.f.Cause.Detail == checker.ClientClock {
-			return "another client considered the lease of " + who + " over too early"
+			return fmt.Sprintf("another client considered the lease of %s expired too early", who)
 		}
-		return "the key of " + who + " expired early because a server's clock was wrong"
+		return fmt.Sprintf("the key of %s expired early because a server's clock was wrong", who)
 	case checker.LeaseNotRechecked:
-		return who + " took it although its own lease had ended"
+		return fmt.Sprintf("%s took the lock although its own lease had ended", who)
 	case checker.RemovedByNonOwner, checker.Evicted, checker.RemovedByOperator:
 		return s.removed(who)
 	case checker.RemovedByOwner:
 		if s.f.Cause.Detail == checker.LateTry {
-			return "a late request of an earlier try removed the key of " + who
+			return fmt.Sprintf("a late request of an earlier attempt removed the key of %s", who)
 		}
-		return who + " had removed its own key and continued to work"
+		return fmt.Sprintf("%s had removed its own key but continued to work", who)
 	case checker.LostInCrash:
 		return s.forgotten(who)
 	case checker.LostInFailover:
 		if s.h.Header.Service.Kind().OneLog {
-			return "an election lost the key of " + who + ", whose request had been answered"
+			return fmt.Sprintf("an election lost the key of %s, although a server had confirmed it", who)
 		}
-		return "a failover lost a change that only the old master had made to the key of " + who
+		return fmt.Sprintf("a failover lost a change that only the old master had made to the key of %s", who)
 	case checker.HolderOutlivedLease:
 		return s.outlived(who)
 	case checker.SessionExpired:
 		return "the session of " + who + " had expired"
 	case checker.WaitedForOther:
-		return who + " waited for another lock until its lease had ended"
+		return fmt.Sprintf("%s waited for another lock until its lease had ended", who)
 	case checker.CauseNotRecorded:
 		return "the history does not record the cause"
 	}
@@ -198,17 +198,17 @@ func (s *story) reason() string {
 func (s *story) removed(who string) string {
 	switch c := s.f.Cause; {
 	case c.Kind == checker.Evicted:
-		return "the server evicted the key of " + who + " to free memory"
+		return fmt.Sprintf("the server evicted the key of %s to free memory", who)
 	case c.Kind == checker.RemovedByOperator && c.Detail == checker.ByDelete:
-		return "an operator deleted the key of " + who
+		return fmt.Sprintf("an operator deleted the key of %s", who)
 	case c.Kind == checker.RemovedByOperator:
-		return "an operator flushed all keys, including that of " + who
+		return fmt.Sprintf("an operator flushed all keys, including that of %s", who)
 	case c.Detail == checker.ByFlush:
-		return "all keys were flushed, including that of " + who
+		return fmt.Sprintf("all keys were flushed, including that of %s", who)
 	case c.Detail == checker.Overwritten:
-		return "the key of " + who + " was overwritten by a request that did not own it"
+		return fmt.Sprintf("the key of %s was overwritten by a request that did not own it", who)
 	}
-	return "the key of " + who + " was removed by a request that did not own it"
+	return fmt.Sprintf("the key of %s was removed by a request that did not own it", who)
 }
 
 // miscounted says why a holder relied on its lease after its key had expired.
@@ -218,34 +218,34 @@ func (s *story) miscounted(who string) string {
 	}
 	switch {
 	case s.f.Cause.Detail == checker.GoneKey:
-		return who + " considered its lease extended although its key was gone"
+		return fmt.Sprintf("%s considered its lease extended although its key was gone", who)
 	case slices.ContainsFunc(s.h.Events[:min(s.f.At+1, len(s.h.Events))], open):
-		return who + " was not told in time that its lock was lost"
+		return fmt.Sprintf("%s was not told in time that its lock was lost", who)
 	}
-	return who + " relied on its lease for longer than its key existed"
+	return fmt.Sprintf("%s relied on its lease for longer than its key existed", who)
 }
 
 // forgotten says how a server lost a key.
 func (s *story) forgotten(who string) string {
 	switch s.f.Cause.Detail {
 	case checker.NoPersistence:
-		return "a server that keeps nothing on disk went down and forgot the key of " + who
+		return fmt.Sprintf("a server that keeps nothing on disk went down and forgot the key of %s", who)
 	case checker.DiskLost:
-		return "a server came back with an empty disk, without the key of " + who
+		return fmt.Sprintf("a server came back with an empty disk, without the key of %s", who)
 	}
-	return "a server went down before the key of " + who + " was safe on its disk"
+	return fmt.Sprintf("a server went down before the key of %s was safe on its disk", who)
 }
 
 func (s *story) outlived(who string) string {
 	switch {
 	case s.f.Cause.Detail == checker.ByLatePacket:
-		return "a message that was held up made " + who + " outlast its lease"
+		return fmt.Sprintf("a message that was held up made %s outlast its lease", who)
 	case s.f.Cause.Detail == checker.BySlowWork:
-		return who + " worked for longer than its lease"
+		return fmt.Sprintf("%s worked for longer than its lease", who)
 	case s.pausedPast():
-		return who + " had paused past its lease"
+		return fmt.Sprintf("%s had paused past its lease", who)
 	}
-	return "a pause made " + who + " outlast its lease"
+	return fmt.Sprintf("a pause made %s outlast its lease", who)
 }
 
 // pausedPast reports whether the process named by the cause was paused when its lease ended.
@@ -275,11 +275,13 @@ func (s *story) data() string {
 	switch s.f.Cause.Kind {
 	case checker.StaleEffect:
 		if s.same() {
-			return "a write of " + writer + " was accepted although the same client had already used a later grant"
+			return fmt.Sprintf("the resource accepted a write of %s, "+
+				"although the same client had already used a later grant", writer)
 		}
-		return "a write of " + writer + " was accepted although " + s.process(1, "another") + " had taken over"
+		return fmt.Sprintf("the resource accepted a write of %s, although %s had taken over", writer,
+			s.process(1, "another"))
 	case checker.LostUpdate:
-		return "an update was lost: " + writer + " wrote over a value that it had not read"
+		return fmt.Sprintf("an update was lost: %s overwrote a value that it had not read", writer)
 	}
 	return ""
 }
@@ -288,17 +290,17 @@ func (s *story) data() string {
 func (s *story) owner() string {
 	by, whose := s.process(0, "somebody"), s.process(1, "another")+"'s lock"
 	if s.same() {
-		whose = "a lock of another attempt of its own"
+		whose = "the lock of another attempt by the same client"
 	}
 	switch {
 	case s.f.Cause.Kind == checker.ProlongedByNonOwner:
-		return by + " prolonged " + whose + " without owning it"
+		return fmt.Sprintf("%s extended %s without owning it", by, whose)
 	case s.f.Cause.Kind == checker.RemovedByNonOwner && s.f.Cause.Detail == checker.ByFlush:
-		return by + " flushed all keys, and with them " + whose
+		return fmt.Sprintf("%s flushed all keys, including %s", by, whose)
 	case s.f.Cause.Kind == checker.RemovedByNonOwner && s.f.Cause.Detail == checker.Overwritten:
-		return by + " overwrote " + whose + " without owning it"
+		return fmt.Sprintf("%s overwrote %s without owning it", by, whose)
 	case s.f.Cause.Kind == checker.RemovedByNonOwner:
-		return by + " removed " + whose + " without owning it"
+		return fmt.Sprintf("%s removed %s without owning it", by, whose)
 	}
 	return ""
 }
@@ -325,25 +327,25 @@ func (s *story) blocked() string {
 	}
 	switch s.f.Cause.Kind {
 	case checker.StuckBehindCrashed:
-		return who + " had crashed and left its lock behind"
+		return fmt.Sprintf("%s had crashed and left its lock behind", who)
 	case checker.StuckBehindUncapped:
-		return who + " kept it, and nothing limits how long it may do so"
+		return fmt.Sprintf("%s kept the lock, and nothing limits how long it may do so", who)
 	case checker.StuckBehindAbandoned:
 		switch s.f.Cause.Detail {
 		case checker.SessionLives:
-			return "a key that " + who + " left behind stays as long as its session does"
+			return fmt.Sprintf("a key that %s left behind stays until its session ends", who)
 		case checker.KeptProlonged:
-			return "a key that " + who + " left behind was prolonged again and again"
+			return fmt.Sprintf("a key that %s left behind was extended again and again", who)
 		case checker.TurnNotTaken:
-			return who + " did not take its turn"
+			return fmt.Sprintf("%s did not take its turn", who)
 		}
-		return "a key that " + who + " left behind stood in the way"
+		return fmt.Sprintf("a key that %s left behind blocked the others", who)
 	case checker.StuckBehindItself:
-		return who + " asked again for a lock that it still held"
+		return fmt.Sprintf("%s asked again for a lock that it still held", who)
 	case checker.StuckInCycle:
 		return "each holder waited for a lock that the next one held"
 	case checker.StuckWithoutHolder:
-		return "nobody held it, and yet nobody got it"
+		return "nobody held the lock, and yet nobody got it"
 	case checker.NoQuorumLeft:
 		if len(s.h.Header.Servers) == 1 {
 			return "the only server was gone for good"
@@ -359,11 +361,11 @@ func (s *story) order() string {
 	switch s.f.Cause.Kind {
 	case checker.Overtaken:
 		then := s.process(1, "another client")
-		return fmt.Sprintf("%s got %s before %s, which had asked earlier and still waited", then, s.lock(), first)
+		return fmt.Sprintf("%s got %s before %s, which had asked earlier and was still waiting", then, s.lock(), first)
 	case checker.LeftFree:
 		free := fmt.Sprintf("%s stayed free for too long although %s waited for it", s.lock(), first)
 		if s.f.Cause.Detail == checker.AbandonedPlace {
-			return free + ": the place of a client that no longer waits was ahead of its own"
+			return fmt.Sprintf("%s, behind a client that had stopped waiting", free)
 		}
 		return free
 	}
@@ -373,9 +375,9 @@ func (s *story) order() string {
 func (s *story) slow() string {
 	switch s.f.Cause.Kind {
 	case checker.ReleaseWithoutEffect:
-		return "a release of " + s.process(0, "a client") + " had no effect: its key stayed as it was"
+		return fmt.Sprintf("a release by %s had no effect: its key did not change", s.process(0, "a client"))
 	case checker.ReleaseRefused:
-		return "the release of " + s.process(0, "a client") + " was refused although enough servers were up"
+		return fmt.Sprintf("the release of %s was refused, although enough servers were up", s.process(0, "a client"))
 	case checker.TooSlow:
 	default:
 		return ""
@@ -393,5 +395,5 @@ func (s *story) slow() string {
 			became = "failed"
 		}
 	}
-	return fmt.Sprintf("the %s of %s %s although enough servers were up", op, s.process(0, "a client"), became)
+	return fmt.Sprintf("the %s of %s %s, although enough servers were up", op, s.process(0, "a client"), became)
 }

@@ -28,7 +28,7 @@ func Check(d *document.Document) (err error) {
 	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
 	says := func(form, text string) {
 		if strings.Contains(text, document.Interruption) != d.Interrupted {
-			wrong("whether the work was interrupted (%t) is not what %s says", d.Interrupted, form)
+			wrong("the work was interrupted: %t, but %s says otherwise", d.Interrupted, form)
 		}
 		plain := strings.Join(strings.Fields(text), " ")
 		explained := strings.Contains(plain, document.ProbeIs)
@@ -54,7 +54,7 @@ func Check(d *document.Document) (err error) {
 			}
 			says("the text", b.String())
 			if Pasted(b.String(), LongCommand) == 0 {
-				wrong("at %d cells the command cannot be pasted:\n%s", width, b.String())
+				wrong("at a width of %d characters, the command cannot be pasted:\n%s", width, b.String())
 			}
 		}
 	}

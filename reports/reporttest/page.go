@@ -53,7 +53,7 @@ func Page(text string) error {
 func safe(text string) error {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) }
 	if i := strings.IndexFunc(text, hidden); i >= 0 {
-		return fmt.Errorf("it has a hidden character: %q", text[max(0, i-40):min(len(text), i+10)])
+		return fmt.Errorf("the page has a hidden character: %q", text[max(0, i-40):min(len(text), i+10)])
 	}
 	policy := policies.FindStringSubmatchIndex(text)
 	if policy == nil {

@@ -88,8 +88,8 @@ func Kleppmann() Story {
 				Cause:  checker.Cause{Kind: checker.StaleEffect},
 				Remedy: "a fencing token", Witness: stale,
 				Explanation: "The resource accepted a read of client-2 at 10.132 s and after it, at 15.014 s, " +
-					"a write of client-1, whose grant client-2's had superseded."},
-			{Law: checker.Ownership, Outcome: checker.Holds, Explanation: "5 keys deleted, each by its owner."},
+					"a write of client-1, although the grant of client-2 had superseded that of client-1."},
+			{Law: checker.Ownership, Outcome: checker.Holds, Explanation: "5 keys were deleted, each by its owner."},
 			{Law: checker.TokenOrder, Explanation: "no tokens"},
 			{Law: checker.DeadlockFreedom, Outcome: checker.Holds, Explanation: "nobody was stuck"},
 			{Law: checker.FaultTolerance, Outcome: checker.Holds, Explanation: "2 acquisitions within the bound"},
@@ -193,7 +193,7 @@ func Deadlock() Story {
 			Cause:   checker.Cause{Kind: checker.StuckInCycle},
 			Witness: []int{4, 5, 6, 7}, Explanation: "client-1 holds accounts and waits for orders; " +
 				"client-2 holds orders and waits for accounts.",
-			Remedy: "take locks in one order"})
+			Remedy: "take the locks in one order"})
 }
 
 // Long is the story of a run of hundreds of cycles with one violation in the middle.

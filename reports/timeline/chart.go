@@ -145,7 +145,7 @@ func (c *chart) omissions(all *Lanes) {
 		all, drawn int
 	}{{"client", len(all.clients), len(c.lanes.clients)}, {"server", len(all.servers), len(c.lanes.servers)}} {
 		if of.drawn < of.all {
-			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d lanes of %ss drawn.", of.drawn, of.all, of.what))
+			c.Notes = append(c.Notes, fmt.Sprintf("Only %d of %d %s lanes are drawn.", of.drawn, of.all, of.what))
 		}
 	}
 	if c.left > 0 {
@@ -208,7 +208,7 @@ func (c *chart) frame() {
 	first, last := 0, len(events)
 	if last > mostEvents {
 		first, last = c.rangeAround(mostEvents)
-		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events drawn, from %s to %s; "+
+		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d events are drawn, from %s to %s; "+
 			"the others lie outside this range.", last-first, len(events), c.lanes.instant(events[first].Time),
 			c.lanes.instant(events[last-1].Time)))
 	}

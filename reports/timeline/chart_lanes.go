@@ -204,7 +204,7 @@ func (c *chart) clashes(y, height int) {
 	for j, b := range all {
 		for _, to := range c.lanes.clashesWith(b, all[:j]) {
 			if len(shades) == mostClashes {
-				c.Notes = append(c.Notes, fmt.Sprintf("Only the first %d overlaps of two sections are shaded.",
+				c.Notes = append(c.Notes, fmt.Sprintf("Only the first %d overlaps of two critical sections are shaded.",
 					mostClashes))
 				c.Shapes = append(shades, c.Shapes...)
 				return
@@ -241,7 +241,8 @@ func (l *Lanes) clashesWith(b *section, earlier []*section) (all []meeting) {
 	if n := l.permits(); n > 1 && len(ends) >= n {
 		slices.Sort(ends)
 		all = append(all, meeting{min(ends[len(ends)-n], b.To),
-			fmt.Sprintf("%d inside at once, with %d permits: %s is the last", len(ends)+1, n, b.Attempt)})
+			fmt.Sprintf("%d clients are inside at once, but there are only %d permits: %s entered last", len(ends)+1,
+				n, b.Attempt)})
 	}
 	return all
 }
@@ -364,7 +365,8 @@ func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process,
 		cmp.Or(string(k.Of), "nobody"), c.stretch(k.span))
 	if p.before > 0 {
-		tip += fmt.Sprintf("\nin line behind %d from %s to %s", p.before, c.lanes.instant(p.From),
+		tip += fmt.Sprintf("\n%s ahead of it in line from %s to %s", text.Count(p.before, "other"),
+			c.lanes.instant(p.From),
 			c.lanes.instant(p.To))
 	}
 	if k.Due != 0 {

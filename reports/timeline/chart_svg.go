@@ -187,10 +187,10 @@ func (p pin) part() html.Part {
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease as the client was told"},
 	{"past", "swatch past", "", "section without a lease"},
-	{"clash", "swatch clash", "", "two in a section at once"},
+	{"clash", "swatch clash", "", "two clients in one critical section"},
 	{"pause", "swatch pause", "", "paused"},
 	{"wait", "swatch wait", "", "asking for the lock"},
-	{"queued", "swatch wait", "", "below a key: those set after it"},
+	{"queued", "swatch wait", "", "below a key: keys set after it"},
 	{"down", "swatch down", "", "server down"},
 	{"reading", "glyph dot", "○", "read accepted"},
 	{"writing", "glyph dot", "●", "write accepted"},

@@ -27,7 +27,7 @@ func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
 		}
 	}
 	got := picture(s)
-	if !strings.Contains(got, fmt.Sprintf("%d of %d events drawn", mostEvents, len(s.History.Events))) {
+	if !strings.Contains(got, fmt.Sprintf("%d of %d events are drawn", mostEvents, len(s.History.Events))) {
 		t.Error("the page does not say what it leaves out")
 	}
 	for pos := range Arrange(s.History, s.Findings).witness {

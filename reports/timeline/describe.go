@@ -62,7 +62,7 @@ func (t *describer) event(e *history.Event) string {
 	case history.Crashed:
 		return string(e.Process) + " crashes"
 	case history.Woken:
-		return string(e.Process) + " is woken to look again"
+		return fmt.Sprintf("%s is woken up to try again", e.Process)
 	case history.Read:
 		return t.read(e)
 	case history.Write:
@@ -133,7 +133,7 @@ func (t *describer) acquire(e *history.Event) string {
 	case history.Fail:
 		return who + " does not get" + cmp.Or(lock, " the lock") + reasonFor(e)
 	}
-	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + reasonFor(e)
+	return fmt.Sprintf("%s never learns whether it got%s%s", who, cmp.Or(lock, " the lock"), reasonFor(e))
 }
 
 // lease describes a lease: its token, and how long the holder believes it will hold the lock. The long form also lists
@@ -148,11 +148,11 @@ func (t *describer) lease(e *history.Event) string {
 	case g.Open:
 		s = ": lease without a stated end"
 	case g.Told:
-		s = ": lease until " + text.Instant(g.Until) + ", when it is told that the lock is lost"
+		s = fmt.Sprintf(": lease until %s, when it is told that the lock is lost", text.Instant(g.Until))
 	case g.Until == history.Never:
 		s = ": lease without end"
 	case g.Until <= g.Granted:
-		s = ": lease already over at " + text.Instant(g.Until)
+		s = fmt.Sprintf(": lease had already ended at %s", text.Instant(g.Until))
 	}
 	if t.Long && len(g.Counted) > 0 {
 		s += ", counted " + processes(g.Counted)
@@ -170,7 +170,7 @@ func (t *describer) extend(e *history.Event) string {
 	case history.Fail:
 		return who + " cannot extend" + cmp.Or(lock, " its lease") + reasonFor(e)
 	}
-	return who + " never learns whether it extended" + cmp.Or(lock, " its lease") + reasonFor(e)
+	return fmt.Sprintf("%s never learns whether it extended%s%s", who, cmp.Or(lock, " its lease"), reasonFor(e))
 }
 
 func (t *describer) release(e *history.Event) string {
@@ -183,7 +183,7 @@ func (t *describer) release(e *history.Event) string {
 	case history.Fail:
 		return who + "'s release of" + cmp.Or(lock, " the lock") + " took no effect" + reasonFor(e)
 	}
-	return who + " never learns whether it released" + lock + reasonFor(e)
+	return fmt.Sprintf("%s never learns whether it released%s%s", who, lock, reasonFor(e))
 }
 
 // ofRegister returns the given word and the name of the operation's register, such as " of x". If there is only one
@@ -201,7 +201,7 @@ func (t *describer) read(e *history.Event) string {
 	case e.Type == history.Invoke && t.Registers > 0:
 		return who + " asks for the value" + t.ofRegister(e, "of")
 	case e.Type == history.Invoke:
-		return who + " asks the resource for its value"
+		return fmt.Sprintf("%s reads the value from the resource", who)
 	case e.Type == history.OK:
 		return who + " reads " + quoted(e.Value) + t.ofRegister(e, "from")
 	}
@@ -217,11 +217,11 @@ func (t *describer) write(e *history.Event) string {
 		return who + " learns that " + quoted(e.Value) + " is written" + t.ofRegister(e, "to")
 	case history.Fail:
 		if e.Why == history.LeaseNotValid {
-			return who + " does not write: it sees that its lease is over"
+			return fmt.Sprintf("%s does not write, because it sees that its lease has ended", who)
 		}
-		return who + " learns that its write took no effect" + reasonFor(e)
+		return fmt.Sprintf("%s learns that its write took no effect%s", who, reasonFor(e))
 	}
-	return who + " never learns whether its write took effect" + reasonFor(e)
+	return fmt.Sprintf("%s never learns whether its write took effect%s", who, reasonFor(e))
 }
 
 func (t *describer) transaction(e *history.Event) string {

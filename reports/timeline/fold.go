@@ -50,7 +50,7 @@ func (s *storyline) sectionWords(e *history.Event, pos int) string {
 		words += " in " + string(sec.Lock)
 	}
 	if sec.Last == open {
-		words += " enters and stays to the end"
+		words += " enters and stays until the end"
 	} else {
 		words += " inside for " + text.Lasting(sec.To-sec.From)
 	}

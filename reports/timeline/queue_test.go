@@ -76,7 +76,7 @@ func TestTheTextDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 			t.Errorf("at %s want the keys %q:\n%s", want.at, want.keys, b.String())
 		}
 	}
-	if !strings.Contains(b.String(), "12 on a member: client-1's key, client-2's behind it") {
+	if !strings.Contains(b.String(), "12 on a member: client-1's key, with client-2's key behind it") {
 		t.Errorf("no legend:\n%s", b.String())
 	}
 }

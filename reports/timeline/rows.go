@@ -167,7 +167,7 @@ func (s *storyline) leaseEnd(o outliving, pos int) {
 	doing := "is still at work"
 	if lane, ok := s.lanes.client(o.Client); ok &&
 		slices.ContainsFunc(lane.Pauses, func(p span) bool { return p.covers(pos) }) {
-		doing = "is paused and cannot know"
+		doing = "is paused and cannot know this"
 	}
 	lock := ""
 	if s.t.Several {

@@ -94,7 +94,7 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	l.witness[last] = true
 	c := l.chart()
 	if n := len(c.Rows); n != mostLanes || c.Rows[n-1].Name != "orders@vm-7 (900)" || c.numbers[last] != 1 ||
-		!strings.Contains(strings.Join(c.Notes, "\n"), "48 of 900 lanes of clients drawn.") {
+		!strings.Contains(strings.Join(c.Notes, "\n"), "Only 48 of 900 client lanes are drawn.") {
 		t.Errorf("%d lanes, the last %+v; %v", n, c.Rows[n-1], c.Notes)
 	}
 	if y2 := c.Pins[0].Y2; y2 < c.Rows[mostLanes-1].Y {

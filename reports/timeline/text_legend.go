@@ -33,7 +33,7 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	if signs = append(signs, "▸ witness"); !registers {
 		tooMany := "! two inside"
 		if n := t.lanes.permits(); n > 1 {
-			tooMany = fmt.Sprintf("! more than %d inside at once", n)
+			tooMany = fmt.Sprintf("! more than %d clients inside at once", n)
 		}
 		signs = append(signs, tooMany)
 	}
@@ -77,7 +77,7 @@ func (t *table) keyLegend(c int) []string {
 		return append([]string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process)}, t.noKey()...)
 	}
 	two := t.clients[another]
-	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, %s's behind it", one, t.digit(two),
+	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, with %s's key behind it", one, t.digit(two),
 		t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
 	if t.lanes.depth() > t.depth {
 		signs = append(signs, "+ more behind them")
@@ -89,7 +89,7 @@ func (t *table) keyLegend(c int) []string {
 func (t *table) noKey() []string {
 	signs := []string{"· no key"}
 	if slices.ContainsFunc(t.servers, func(s int) bool { return len(t.lanes.servers[s].Copies) > 0 }) {
-		signs = append(signs, "blank: no keys recorded there")
+		signs = append(signs, "blank: no keys were recorded")
 	}
 	return signs
 }

@@ -60,7 +60,7 @@ func (c *chart) sectionTip(lane *clientLane, s *section) string {
 	case history.Crashed:
 		lines = append(lines, "ended by a crash")
 	default:
-		lines = append(lines, "still in it when the recording ended")
+		lines = append(lines, "still in the section when the recording ended")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -68,7 +68,7 @@ func (c *chart) sectionTip(lane *clientLane, s *section) string {
 // stretch describes in words when a span begins and ends.
 func (c *chart) stretch(s span) string {
 	if s.Last == open && s.To > s.From {
-		return fmt.Sprintf("from %s, not over when the recording ended at %s", c.lanes.instant(s.From),
+		return fmt.Sprintf("from %s, and still active when the recording ended at %s", c.lanes.instant(s.From),
 			c.lanes.instant(s.To))
 	}
 	if s.To == s.From {

@@ -484,7 +484,7 @@ func (a *Advice) doubts() (list []string) {
 		}
 	}
 	if !seen && a.Own {
-		list = append(list, "no run exercised any of the promises")
+		list = append(list, "no run was able to test any of the promises")
 	}
 	return list
 }

@@ -51,7 +51,7 @@ func apply(d *format.Document, edits []edit) {
 }
 
 // errStyle is the error for text that is written in a way that cannot be changed in place.
-var errStyle = errors.New("the file contains this in a form that cannot be changed in place")
+var errStyle = errors.New("the file contains this setting in a form that cannot be changed in place")
 
 // rewritten applies the edits to a scenario's text. If an edit cannot be applied in place, the error names it.
 func rewritten(text []byte, edits []edit) ([]byte, error) {

@@ -50,7 +50,7 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 		said := a.conclusion()
 		why := fmt.Sprintf("The search has used its %ds of processor time (--cpu). Not tried: ", runs)
 		if !strings.Contains(said, why) ||
-			strings.HasSuffix(said, ": .") || strings.Contains(said, "No change that the format allows") ||
+			strings.HasSuffix(said, ": .") || strings.Contains(said, "No change that the scenario format allows") ||
 			strings.Contains(said, "there is nothing to fix") {
 			t.Errorf("%d runs: %s", runs, said)
 		}

@@ -12,10 +12,10 @@ import (
 
 // needMore lists reasons why the format may refuse a change of protocol unless other settings change too.
 var needMore = []string{
-	"as client-go demands",               // the renew deadline must be less than the TTL
-	"gives a client no validity",         // and the client holds the lock for as long as it is valid
-	"tasks share one lock object only",   // and the client has several tasks
-	"a client keeps its place by asking", // before the place ends
+	"as client-go requires",                 // the renew deadline must be less than the TTL
+	"a lock has no validity that could end", // and the client holds the lock for as long as it is valid
+	"tasks share one lock object only",      // and the client has several tasks
+	"a client keeps its place by asking",    // before the place ends
 }
 
 // TestAChangeOfProtocolGivesAValidScenario checks that the format accepts random scenarios after their protocol has

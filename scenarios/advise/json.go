@@ -36,7 +36,7 @@ type adviseJSON struct {
 	File    string   `json:"file"` // file with the best change; empty if no file was written
 	Diff    string   `json:"diff"`
 	Files   string   `json:"files"`
-	Repeat  string   `json:"repeat" doc:"a command that reproduces it"`
+	Repeat  string   `json:"repeat" doc:"a command that reproduces the violation"`
 }
 
 type brokenJSON struct {

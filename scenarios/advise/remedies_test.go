@@ -41,8 +41,8 @@ const librariesOnly = "each lock of the format does it; libraries that do not ar
 const seenOnly = "the locks of the format are not read from their requests"
 
 var confirmations = []confirmation{
-	{text: "Count a lock or its extension only after a majority of all servers has agreed: " +
-		"two majorities always share a server.", apply: byMajority},
+	{text: "Consider a lock acquired or extended only after a majority of all servers has agreed: " +
+		"any two majorities share a server.", apply: byMajority},
 	{text: "Check for the keys of other clients and set the client's own key in one step, such as one script, and " +
 		"take the lock only if there was none.", reason: librariesOnly},
 	{text: "Give each attempt its own random value, and take the lock only if there is no key, not even one of the " +
@@ -53,32 +53,36 @@ var confirmations = []confirmation{
 		"and only from the client that took it.", reason: librariesOnly},
 	{text: "Put an element back into the list only with the last release of the lock, when the work has ended.",
 		changes: []string{"lock.reentrant: counted"}},
-	{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
-		"server's clock.", changes: []string{"lock.admit: count and lock.time: server"}},
-	{text: "Decide whether a permit has expired by the server's clock, which a script can read, and not by the clock " +
-		"of the client that asks.", changes: []string{"lock.time: server", "lock.admit: count and lock.time: server"}},
+	{text: "Remove expired permits, count the others and take one, " +
+		"all in a single step (such as a script) that uses the server's clock.",
+		changes: []string{"lock.admit: count and lock.time: server"}},
+	{text: "Use the server's clock, which a script can read, to decide whether a permit has expired, " +
+		"and not the clock of the client that asks.", changes: []string{"lock.time: server", "lock.admit: " +
+		"count and lock.time: server"}},
 	{text: "Let the protected resource itself limit how many clients it serves at once: a permit with a lease does " +
 		"not stop a holder that does not know that its lease has ended.",
 		reason: "the resource of a scenario serves everybody"},
 	{text: "Commit before you release: release the lock only when the last write has been answered.",
 		keeps: checker.ResourceSafety, changes: []string{"work.release-before-write: off"}},
-	{text: "Send WAIT after setting the lock, and give up the lock if it counts too few replicas.", apply: waiting},
-	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
+	{text: "Send WAIT after setting the lock, and give up the lock if it reports too few replicas.", apply: waiting},
+	{text: "Let an isolated master refuse writes (min-replicas-to-write); " +
+		"it still accepts writes for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},
-	{text: "Take the lock from a consensus service.", changes: []string{"lock.protocol: etcd"}},
+	{text: "Keep the lock in a consensus service.", changes: []string{"lock.protocol: etcd"}},
 	{text: "Guard the data with a fencing token.", keeps: checker.ResourceSafety, changes: fencing},
-	{text: "Guard the data with fencing tokens that increase with each grant: the tokens that the resource compares " +
-		"here do not (see token-order).", keeps: checker.ResourceSafety,
+	{text: "Guard the data with fencing tokens that increase with each grant: " +
+		"the tokens that the resource compares in this history do not increase (see token-order).",
+		keeps: checker.ResourceSafety,
 		changes: []string{"lock.token: own-node", "lock.read-token: in-step",
 			"servers.persistence.append-fsync: always", "lock.value: per-acquire and lock.resource-version: compared",
 			"lock.protocol: etcd"}},
 	{text: "Let a client take the lock by setting a key that expires (SET NX PX), " +
 		"and not by taking an element out of a list: " +
 		"if the client that took it fails or misses the reply, nobody puts it back.", reason: librariesOnly},
-	{text: "The checker knows no remedy against this.", none: true, reason: "it asks for no change"},
-	{text: "Start counting the validity before the first request, and refuse the lock if none of it is left.",
+	{text: "The checker knows no remedy for this violation.", none: true, reason: "it asks for no change"},
+	{text: "Start measuring the validity before the first request, and refuse the lock if none of it is left.",
 		changes: []string{"lock.elapsed-check: on"}},
-	{text: "Start counting the validity, also of an extension, before the first request, " +
+	{text: "Start measuring the validity, also of an extension, before the first request, " +
 		"and refuse the lock if nothing is left of it.",
 		changes: []string{"lock.elapsed-check: on", "lock.extension.mode: checked",
 			"lock.elapsed-check: on and lock.extension.mode: checked"}},
@@ -90,12 +94,13 @@ var confirmations = []confirmation{
 	{text: "Subtract an allowance for clock drift from the validity.", apply: allowance},
 	{text: "Let the server add the TTL to its own clock (PX), never the client (PXAT), and subtract an allowance for " +
 		"clock drift from the validity.", apply: relativeWithAllowance},
-	{text: "Count the lease from when the request that extended it was sent, not from when it was answered.",
+	{text: "Measure the lease from when the request that extended it was sent, not from when it was answered.",
 		changes: []string{"lock.count-from: sending"}},
 	{text: "Allow for more clock drift than you do now.", apply: allowance},
 	{text: "Keep the servers' wall clocks from jumping (slew them, never step them).", apply: slewing},
-	{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory refuses new " +
-		"keys and removes none. Or give the lock its own servers with enough memory.",
+	{text: "Set maxmemory-policy to noeviction on the lock's servers: " +
+		"then a server without free memory refuses new keys and removes no keys. " +
+		"Or give the lock its own servers with enough memory.",
 		apply: sparing(nemesis.EvictKey)},
 	{text: "Do not let any person or program delete the keys of locks, or run FLUSHALL or FLUSHDB: " +
 		"forbid this with an ACL, and let a stuck lock expire.", apply: sparing(nemesis.DeleteKey, nemesis.Flush)},
@@ -105,9 +110,9 @@ var confirmations = []confirmation{
 		changes: []string{"lock.recheck: on"}},
 	{text: "Delete only after checking the owner, in one step: a script, CAD, or DELEX IFEQ.",
 		changes: []string{"lock.release: script", "lock.holders: own-lease"}},
-	{text: "Delete the key, or the owner's member of it, only after checking the owner, in one script.",
+	{text: "Delete the key (or the owner's member of a set) only after checking the owner, in one script.",
 		changes: []string{"lock.release: script", "lock.holders: own-lease"}},
-	{text: "Give each attempt its own random value, and delete the key, or the owner's member of it, only after " +
+	{text: "Give each attempt its own random value, and delete the key (or the owner's member of a set) only after " +
 		"comparing it, in one script.",
 		changes: []string{"lock.value: per-request and lock.release: script",
 			"lock.value: per-request and lock.holders: own-lease"}},
@@ -143,25 +148,26 @@ var confirmations = []confirmation{
 		reason: seenOnly},
 	{text: "Set the key only if there is none (NX), or after checking the owner, in one step.",
 		changes: []string{"lock.reentrant: counted", "lock.holders: own-lease"}},
-	{text: "Give each try its own random value: then a late request of an earlier try finds no key that it owns.",
+	{text: "Give each attempt its own random value: " +
+		"then a late request of an earlier attempt finds no key that it owns.",
 		reason: seenOnly},
-	{text: "Set a timeout far below the TTL for each dial, " +
-		"each request (including the one for a session) and each wait for a message, " +
-		"and ask again after it.", reason: seenOnly},
+	{text: "Set a timeout far below the TTL for each connection attempt, " +
+		"each request (including the one for a session) and each wait for a message, and ask again after it.",
+		reason: seenOnly},
 	{text: "What would help depends on how the lock works, which the history does not show.", reason: seenOnly},
-	{text: "Or let the resource accept a write only if the value is still the one that the writer read " +
-		"(compare-and-set).",
+	{text: "Or let the resource accept a write only if the writer has read the current value (compare-and-set).",
 		changes: []string{"resource.writes: compare-and-set"}},
 	{text: "Simulate the same plan, which shows the cause: real members do not report why a key disappears.",
 		reason: "simulated runs know the cause"},
-	{text: "Consider the lock acquired only if the servers said so: an error or a missing reply counts as a no.",
+	{text: "Consider the lock acquired only if the servers said so: " +
+		"after an error or a missing reply, the lock is not acquired.",
 		reason: librariesOnly},
 	{text: "Let each acquire set its own key, and only if there is none: without a key, no server can refuse the " +
 		"lock to another client.", reason: librariesOnly},
 	{text: "Renew the lock while the work is going on, several times within each lease, and stop the work when a " +
 		"renewal fails.",
 		apply: renewed},
-	{text: "Let only the last release of a lock end its renewal: " +
+	{text: "Renew a lock until its last release: " +
 		"a function that releases a lock that its caller still holds must not end it.",
 		changes: []string{"lock.extension.until: last-release"}},
 	{text: "Or limit the work to the time that is left of the lease.",
@@ -169,10 +175,10 @@ var confirmations = []confirmation{
 	{text: "Delete only the key of the lock.", reason: "no client of a scenario flushes"},
 	{text: "Extend a lock only after checking the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked", "lock.holders: own-lease"}},
-	{text: "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop working once " +
-		"the key is given up.",
+	{text: "Extend a held lock with a compare-and-expire script, never by acquiring it again, " +
+		"and stop working once the key is given up.",
 		changes: []string{"lock.extension.mode: checked"}},
-	{text: "Count how often the holder has taken the lock, and delete the key only with the last release.",
+	{text: "Count how often the holder has acquired the lock, and delete the key only with the last release.",
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
 	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"}},
@@ -180,12 +186,12 @@ var confirmations = []confirmation{
 		"and consider it held only if the reply counts the server's own disk.", apply: waitingForOwnDisk},
 	{text: "Send WAIT after setting the lock, and consider it held only if enough replicas " +
 		"acknowledged.", apply: waiting},
-	{text: "Wait for all replicas, or promote only one that has acknowledged.",
+	{text: "Wait for all replicas, or promote only a replica that has acknowledged.",
 		changes: []string{"lock.wait.replicas: 2"}},
 	{text: "Let WAIT require all replicas of the master: a Redis Cluster may elect one that has not acknowledged.",
 		apply: waiting},
-	{text: "Or take the lock from a majority of independent masters without replicas (Redlock): no replica " +
-		"takes their place.", changes: []string{"lock.protocol: redlock"}},
+	{text: "Or acquire the lock on a majority of independent masters without replicas (Redlock): " +
+		"no replica can take their place.", changes: []string{"lock.protocol: redlock"}},
 	{text: "Send WAIT after setting the lock, consider it held only if all replicas acknowledged, " +
 		"and persist with appendfsync always: a replica that restarts may have lost what it " +
 		"acknowledged.", apply: waitingOnDisk},
@@ -209,20 +215,22 @@ var confirmations = []confirmation{
 	{text: "Take locks in one fixed order, and limit the wait for the next one to the time that is left of the " +
 		"first lease.",
 		apply: orderedAndBounded},
-	{text: "Renew a lock while waiting.", apply: renewedWhileWaiting},
+	{text: "Keep renewing a lock while waiting for another.", apply: renewedWhileWaiting},
 	{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 		changes: []string{"resource.fencing: on", "lock.protocol: etcd and resource.fencing: on"}},
 	{text: "Use a lock that gives a fencing token with each grant, and let the resource compare the tokens on reads " +
 		"and writes and refuse lower ones.", changes: []string{"lock.protocol: etcd and resource.fencing: on"}},
-	{text: "Let the resource compare before it writes (a fencing token, or compare-and-set on the value read).",
+	{text: "Let the resource check before it writes: " +
+		"with a fencing token, or with compare-and-set on the value that was read.",
 		changes: []string{"resource.writes: compare-and-set"}},
-	{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it creates, " +
-		"and not one that all grants share.", changes: []string{"lock.token: own-node"}},
+	{text: "As the token, use a number that belongs to one grant, " +
+		"such as the czxid of the znode that the grant creates, and not a number that all grants share.",
+		changes: []string{"lock.token: own-node"}},
 	{text: "Use the revision of a consensus service as the token: it survives the loss of a server.",
 		changes: []string{"lock.protocol: etcd"}},
 	{text: "Issue a token with each grant, in the atomic step that grants the lock.",
 		changes: []string{"lock.read-token: in-step"}},
-	{text: "Store the counter so that a crash cannot set it back: appendfsync always.",
+	{text: "Store the counter so that a crash cannot set it back (appendfsync always).",
 		changes: []string{"servers.persistence.append-fsync: always"}},
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then a key left behind by a " +
 		"lost request expires by itself.",
@@ -230,13 +238,13 @@ var confirmations = []confirmation{
 	{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
 		"key of the attempt is deleted: until then everybody waits behind that key.",
 		changes: []string{"lock.release-on-failure: on"}, reason: librariesOnly},
-	{text: "Delete the znode only in the session that created it: once that session has ended, the znode with this " +
-		"name is another client's.", reason: librariesOnly},
+	{text: "Delete the znode only in the session that created it: " +
+		"once that session has ended, the znode with this name belongs to another client.", reason: librariesOnly},
 	{text: "After an acquire or a release that failed, end the session, or make sure that the node of the attempt is " +
 		"deleted: until then everybody waits behind that node.", reason: librariesOnly},
-	{text: "After a connection broke, look for an existing node of the same client before creating another: the " +
-		"request without an answer may have been carried out.", reason: librariesOnly},
-	{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
+	{text: "After a connection broke, look for an existing node of the same client before creating another: " +
+		"a request that got no answer may have been carried out.", reason: librariesOnly},
+	{text: "When an attempt times out, delete its key and stop extending it: the server may still have set the key.",
 		reason: librariesOnly},
 	{text: "Stop renewing a lock before you release it: " +
 		"while it is renewed, nobody else can get it.", reason: librariesOnly},
@@ -247,29 +255,29 @@ var confirmations = []confirmation{
 		"connection: nothing else tells the client that it is first in line.", reason: librariesOnly},
 	{text: "Delete the key only when the work that it guards has ended: no timer and no other task may release it " +
 		"sooner.", reason: librariesOnly},
-	{text: "Find out what else keeps the lock taken, since no server had its key: another key, or a subscription. " +
-		"It must end with the lease of its holder, too.", reason: seenOnly},
+	{text: "No server had the lock's key, so find out what else keeps the lock taken: " +
+		"another key, or a subscription. This must end with the holder's lease, too.", reason: seenOnly},
 	{text: "Keep the owner value with the call that acquired the lock, and not in a field that several tasks share: " +
 		"the next task to acquire the lock overwrites it.", changes: []string{"lock.value-in: call"}},
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).",
 		changes: []string{"lock.protocol: set-nx-px"}},
-	{text: "The lock expires by itself: let a client wait for it for longer than the expiry.",
+	{text: "The lock expires by itself: let clients wait for longer than a key takes to expire.",
 		changes: []string{"lock.retry.count: none"}},
 	{text: "Release on every server, even after an attempt that did not succeed.",
 		changes: []string{"lock.release-on-failure: on"}},
-	{text: "Limit the work in the section by a timeout, and then release: " +
-		"the lock is renewed for as long as its client lives.",
+	{text: "Limit the work in the critical section with a timeout, and then release the lock: " +
+		"it is renewed for as long as its client lives.",
 		changes: []string{"work.hold: 1s"}},
 	{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the sum of the " +
-		"deadline, the retry period and the timeout of a request: without a deadline it does not notice that its " +
-		"lease is over.",
+		"deadline, the retry period and the timeout of a request: " +
+		"without a deadline, the leader does not notice that its lease is over.",
 		apply: renewDeadline},
-	{text: "Never extend a lock by less time than it has left: another holder of the same key, or one that does not " +
-		"get the answer, counts on the longer lease.",
+	{text: "Never extend a lock by less time than it has left: " +
+		"another holder of the same key, or one that does not get the answer, relies on the longer lease.",
 		changes: []string{"lock.holders: own-lease"}, apply: longExtension},
 	{text: "Never extend a lock by less time than it has left: if such an extension fails on some servers, it " +
 		"shortens the lock on the others.", apply: longExtension},
-	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
+	{text: "Limit how often one hold may be extended.", changes: []string{"lock.extension.limit: 3"}},
 	{text: "Before asking for a lock again, release any earlier hold on it: delete the client's key, or stop working " +
 		"and let the session end.",
 		changes: []string{"lock.listener: on"}},
@@ -278,36 +286,37 @@ var confirmations = []confirmation{
 	{text: "Give a free lock only to the client that is first in line, and check this in the same step.",
 		changes: []string{"lock.barging: off"}},
 	{text: "Give a free lock only to the client that is first in line, and check this in the same step. " +
-		"Keep a place for as long as its client waits.",
+		"Keep a client's place in line for as long as it waits.",
 		changes: []string{"lock.barging: off and lock.places: renewed"}},
-	{text: "Keep a place for as long as its client waits.", changes: []string{"lock.places: renewed"}},
+	{text: "Keep a client's place in line for as long as it waits.", changes: []string{"lock.places: renewed"}},
 	{text: "Give each place in the queue a timeout on the server's clock that does not depend on the places before " +
 		"it, and let a waiting client renew its timeout.", changes: []string{"lock.places: renewed"}},
-	{text: "Remove the place of a client that gives up.", changes: []string{"lock.withdraw: on"}},
+	{text: "Remove a client's place in line when it gives up.", changes: []string{"lock.withdraw: on"}},
 	{text: "Give each place in the queue a timeout on the server's clock that does not depend on the places before " +
 		"it, let a waiting client renew its timeout, and remove the place of a client that gives up.",
 		changes: []string{"lock.places: renewed and lock.withdraw: on"}},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
 	{text: "Let an acquire keep asking for longer than a lease lasts: " +
-		"it counts another client's lease from the time when it began to ask.",
+		"it measures another client's lease from the time when it began to ask.",
 		changes: []string{"lock.retry.patience: none"}},
 	{text: "Ask again when the holder's lease must be over: a message that is never sent, or that gets lost, wakes " +
 		"nobody.",
 		changes: []string{"lock.retry.wake: message-or-ttl"}},
-	{text: "Release partial locks on every server at once.", changes: []string{"lock.contact: parallel"}},
+	{text: "Release partial locks on every server immediately.", changes: []string{"lock.contact: parallel"}},
 	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no single " +
 		"failure affects a majority.", apply: serversBack},
 	{text: "Run three members: the others still have what one of them loses.",
 		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3",
 			"servers.consul: 3"}},
-	{text: "Set the timeout of requests to much more than a round trip, " +
+	{text: "Set the request timeout to much more than a round trip, " +
 		"and make the lease far longer than the timeout: " +
 		"these requests are slow even without faults.", apply: fastNetwork},
-	{text: "Set the timeout of requests to much more than a round trip, " +
+	{text: "Set the request timeout to much more than a round trip, " +
 		"because these requests are slow even without faults. " +
 		"Ask again when the holder's lease must be over, because a lost message wakes nobody.", apply: fastAndAwake},
-	{text: "Let WAIT require no more replicas than are left when one is lost: if it requires all of them, nobody " +
-		"gets the lock then.", changes: []string{"lock.wait.replicas: 1"}},
+	{text: "Let WAIT require no more replicas than are left when one is lost: " +
+		"if it requires all of them, nobody gets the lock after such a loss.",
+		changes: []string{"lock.wait.replicas: 1"}},
 	{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 		changes: []string{"lock.timeout: 50ms", "lock.timeout: 5ms"},
 		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not " +
@@ -327,18 +336,19 @@ var confirmations = []confirmation{
 		reason: "it is about what others recorded"},
 	{text: "Let the release delete the key that the acquire set, and report an error if nothing was deleted.",
 		changes: []string{"lock.release: script", "lock.extension.mode: checked"}},
-	{text: "After an acquire that failed, undo what it may have done before asking again: delete its key, or the " +
-		"hold that it counted.", reason: librariesOnly},
+	{text: "After a failed acquire, undo what it may have done before you ask again: " +
+		"delete its key, or decrement the count that it incremented.", reason: librariesOnly},
 	{text: "Set a deadline before each request that renews the lock, and when the deadline has passed, " +
 		"tell the holder that the lock is lost, whether or not the servers have answered.", reason: librariesOnly},
 	{text: "Check the owner on the master, not on a replica, whose data may be out of date.",
 		reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone events, and which servers each grant counted. Then check again.",
 		reason: "it is about what others recorded"},
-	{text: "Make the lease duration longer than the sum of the renew deadline, the retry period and the timeout of " +
-		"a request, by as much as the fastest clock gains on the slowest.", apply: longLease},
-	{text: "Count another client's lease on your own monotonic clock, from when you saw the record change, " +
-		"and for the duration in the record. Do not use the time in the record or your own duration.",
+	{text: "Make the lease longer than the sum of the renew deadline, the retry period and the request timeout; " +
+		"in addition, allow for what the fastest clock gains on the slowest.", apply: longLease},
+	{text: "Measure another client's lease on your own monotonic clock. " +
+		"Start when you see the record change, and use the duration in the record. " +
+		"Do not use the time in the record or your own duration.",
 		changes: []string{"lock.count-lease-from: change and lock.lease-duration: recorded"}},
 	{text: "If the lock could not be renewed, stop the work and end the process before giving up the lock: " +
 		"client-go's ReleaseOnCancel clears the record of whoever leads by then.",
@@ -346,18 +356,20 @@ var confirmations = []confirmation{
 	{text: "If the lock could not be renewed, stop the work before giving up the lock: with ReleaseOnCancel, " +
 		"client-go's leader continues to lead while it tries to release.",
 		changes: []string{"lock.release-on-cancel: off"}},
-	{text: "State in each update the resource version that it replaces.",
+	{text: "Include in each update the resource version that it replaces.",
 		changes: []string{"lock.resource-version: compared"}},
 	{text: "Give each process its own identity.", changes: []string{"lock.value: per-acquire"}},
-	{text: "Give each process its own identity, and state in each update the resource version that it replaces.",
+	{text: "Give each process its own identity, and include in each update the resource version that it replaces.",
 		changes: []string{"lock.value: per-acquire and lock.resource-version: compared"}},
-	{text: "Give each process its own identity, end the process when it stops leading, and state in each update the " +
-		"resource version that it replaces: leaseTransitions counts changes of the holder, not terms.",
+	{text: "Give each process its own identity, end the process when it stops leading, " +
+		"and include in each update the resource version that it replaces: " +
+		"leaseTransitions counts changes of the holder, not terms.",
 		changes: []string{"lock.value: per-acquire and lock.resource-version: compared"}},
 	{text: "Give each process its own identity, and end the process when it stops leading: leaseTransitions counts " +
 		"changes of the holder, not terms.", changes: []string{"lock.value: per-acquire"}},
-	{text: "Everything that the documentation recommends against this is in place. What remains is the limit of a " +
-		"lock with a lease: it cannot stop a holder that does not know that its lease is over.",
+	{text: "Every measure that the documentation recommends against this violation is already in place. " +
+		"A limit of all locks with leases remains: " +
+		"such a lock cannot stop a holder that does not know that its lease is over.",
 		keeps: checker.ResourceSafety, apply: nothing, asksNothing: true},
 }
 

@@ -30,7 +30,7 @@ type Report struct {
 // breach has no cause, no run broke the promise, but no run showed that it is kept, either.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
-		return string(b.Law) + " no longer holds in any run"
+		return fmt.Sprintf("%s no longer holds in any run", b.Law)
 	}
 	return fmt.Sprintf("%s in %s of %s: %s", b.Law, text.Grouped(b.Runs), text.CountGrouped(b.Of, "run"), b.Cause)
 }
@@ -154,11 +154,11 @@ func (a *Report) advice() string {
 	tried := fmt.Sprintf("%s and %s", text.Count(a.Singles, "change"), text.Count(a.Pairs, "pair"))
 	switch {
 	case len(a.Broken) == 0 && stopped:
-		return what + " have broken no promise so far."
+		return fmt.Sprintf("%s have broken no promise so far.", what)
 	case len(a.Broken) == 0 && len(a.doubts()) > 0:
-		return what + " have broken no promise, but not every run could be judged."
+		return fmt.Sprintf("%s have broken no promise, but not every run could be judged.", what)
 	case len(a.Broken) == 0:
-		return what + " break no promise: there is nothing to fix."
+		return fmt.Sprintf("%s break no promise: there is nothing to fix.", what)
 	case len(a.Mending) == 0 && a.Singles == 0 && stopped:
 		return "No change was tried."
 	case len(a.Mending) == 0 && stopped:
@@ -167,7 +167,7 @@ func (a *Report) advice() string {
 		return fmt.Sprintf("The violation cannot be prevented by other servers, "+
 			"or by settings that the programs read: %s were tried.", tried)
 	case len(a.Mending) == 0:
-		return fmt.Sprintf("No change that the format allows prevents the violation: %s were tried.", tried)
+		return fmt.Sprintf("No change that the scenario format allows prevents the violation: %s were tried.", tried)
 	}
 	best := a.Mending[0]
 	change := strings.Join(changesInWords(best), " and ")
@@ -254,7 +254,7 @@ func (a *Report) nearest(t *Tried) string {
 	}
 	for _, l := range t.Left {
 		if !slices.Contains(laws, string(l)) {
-			but = append(but, string(l)+" was not shown to hold")
+			but = append(but, fmt.Sprintf("%s was not shown to hold", l))
 		}
 	}
 	if t.GivesUp {
@@ -266,7 +266,7 @@ func (a *Report) nearest(t *Tried) string {
 	return words + a.trialsOf(t) + "; but " + strings.Join(but, "; ") + "."
 }
 
-const givesUp = "clients give up where they acquired the lock before"
+const givesUp = "clients give up where they used to acquire the lock"
 
 // trialsOf says in how many runs a change was tried: "in 20 runs under these faults and 2,100 under new faults of the
 // same kinds".
@@ -277,9 +277,11 @@ func (a *Report) trialsOf(t *Tried) string {
 	}
 	parts := []string{"in " + runs + " under these faults"}
 	if t.Elsewhere.Runs > 0 {
-		parts = append(parts, text.Grouped(t.Elsewhere.Runs)+" in which they strike servers that the change adds")
+		parts = append(parts, fmt.Sprintf("%s in which they strike servers that the change adds",
+			text.Grouped(t.Elsewhere.Runs)))
 	}
-	return text.Join(append(parts, text.Grouped(t.Fresh.Runs)+" under new faults of the same kinds"), " and ")
+	return text.Join(append(parts, fmt.Sprintf("%s under new faults of the same kinds", text.Grouped(t.Fresh.Runs))),
+		" and ")
 }
 
 // withoutFaults reports whether the lock breaks without any fault.

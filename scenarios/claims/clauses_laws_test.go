@@ -132,7 +132,7 @@ func (p *proof) calm(said string, since, over history.Time) string {
 		ofServer := !e.F.IsDown() || slices.ContainsFunc(e.Fault.On,
 			func(s history.Process) bool { return p.isServer(s) })
 		switch {
-		case strings.Contains(said, "a fault of the resource, which nobody used") && onlyOfResource(e.Fault):
+		case strings.Contains(said, "a fault of the protected resource, which nobody used") && onlyOfResource(e.Fault):
 		case from < over && since < to && to < history.Never:
 			return "meanwhile: " + e.Value
 		case to == history.Never && !e.Fault.Ends && lasting != "" && ofServer && !strings.Contains(said, lasting):
@@ -257,7 +257,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	case due == history.Never:
 		truth = "never expires"
 	case prolonged > 0:
-		truth = "keeps being extended, for example at " + prolonged.String()
+		truth = "is extended again and again, for example at " + prolonged.String()
 	}
 	return mismatch(why == truth, truth)
 }
@@ -286,7 +286,7 @@ func (p *proof) leftBehind(m []string) string {
 		switch m[2] {
 		case "gave up":
 			return e.F == history.Acquire && e.Type != history.Invoke && e.Type != history.OK
-		case "got the lock in a try after":
+		case "got the lock in a later":
 			return e.F == history.Acquire && e.Type == history.OK && string(e.Attempt) != m[3]
 		}
 		return string(e.Attempt) == m[3] &&
@@ -409,13 +409,15 @@ func (p *proof) reachable() string {
 	}
 	switch {
 	case h.Service.Kind().OneLog || len(h.Groups) == 0 && len(names) > 1:
-		return fmt.Sprintf("at least %d of %d servers were", h.Quorum, len(names))
+		return fmt.Sprintf("at least %d of %d servers were up and reachable all the time", h.Quorum, len(names))
 	case len(h.Groups) > 1:
-		return fmt.Sprintf("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))
+		return fmt.Sprintf("at least %d of %d masters were, with all their replicas, up and reachable all the time",
+			h.Quorum, len(h.Groups))
 	case len(names) == 1:
-		return names[0] + " was"
+		return names[0] + " was up and reachable all the time"
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] +
+		" were up and reachable all the time"
 }
 
 // judged checks m[1], the number of cases in which a law that holds was judged.

@@ -49,7 +49,7 @@ func (p *proof) left(s *Section) string {
 
 // otherHolder matches the text about one of a semaphore's other holders. Its groups are the holder's client and
 // attempt, the time at which its section began, and how the section ended.
-var otherHolder = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
+var otherHolder = pattern(`WHO, which had been inside since TIME, had not yet left \(([^()]+)\)`)
 
 // crowded checks that a critical section began while all permits were in use. m[1:5] contains this section's client,
 // attempt, lock and start. m[5:9] contains the client, attempt and start of an earlier section, and how it ended. m[9]
@@ -238,7 +238,7 @@ func (p *proof) workedOn(m []string) string {
 			if e.Type != history.Invoke {
 				return mismatch(i > s.Release, "the write was answered before the release")
 			}
-			if !at(e.Time, m[3]) || (i > s.Release) != strings.HasPrefix(m[2], ", and") {
+			if !at(e.Time, m[3]) || (i > s.Release) != strings.HasPrefix(m[2], " and") {
 				return "the write was not called then"
 			}
 			if i > s.Release {

@@ -9,46 +9,48 @@ import (
 // clauses lists the phrases in explanations that contain numbers, each with the function that checks its numbers.
 var clauses = []clause{
 	// phrases about two overlapping sections or leases
-	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not yet `+
-		`left \(([^()]+)\)((?:(?:, | and )WHO, inside since TIME, had not yet left \([^()]+\))*)`, (*proof).entered),
-	says(`COUNT inside, with COUNT permits`, (*proof).permitted),
-	says(`COUNT leases at once, with COUNT permits`, (*proof).permitted),
+	says(`WHO entered the critical section of LOCK at TIME although WHO, which had been inside since TIME, had `+
+		`not yet left \(([^()]+)\)((?:(?:, | and )WHO, which had been inside since TIME, had not yet left `+
+		`\([^()]+\))*)`, (*proof).entered),
+	says(`COUNT clients were inside, but there are only COUNT permits`, (*proof).permitted),
+	says(`COUNT leases were valid at once, but there are only COUNT permits`, (*proof).permitted),
 	says(`(?:never more than|The lock has) COUNT (?:of the same lock at once|permits)`, (*proof).permits),
 	says(`the key of WHO on NAMED, set at TIME, was still there when the key of WHO was set at TIME`,
 		(*proof).sideBySide),
 	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
 		`TIME to TIME`, (*proof).twoLeases),
-	says(`The two grants counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).noServerInCommon),
-	says(`NAMED had one key for both grants, set by WHO at TIME: it gave NAMED the lock at TIME, and again at TIME`,
+	says(`No server counted for both grants \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).noServerInCommon),
+	says(`NAMED had only one key, set by WHO at TIME: it gave NAMED the lock at TIME, and again at TIME`,
 		(*proof).oneKey),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
 	says(`It had called release at TIME`, (*proof).writerReleased),
 	says(`WHO had called release at TIME`, (*proof).releaseCalled),
-	says(`The writer called release at TIME(, and sent the write only at|, before it got a reply to the write that it had `+
+	says(`The writer called release at TIME( and did not send the write until|, before it got a reply to the write `+
+		`that it had `+
 		`sent at) TIME`, (*proof).workedOn),
 
 	// phrases about how a key was removed
 	says(`(the extension of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
 		`was evicted|was deleted by an operator|was flushed by an operator|`+
-		`was gone|was lost|was lost in a failover) at TIME(?:: that server (had crashed|had been shut down) and came `+
-		`back without it, because (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a `+
-		`request of (its own holder|WHO, which did not own it))?`, (*proof).keyWent),
+		`was gone|was lost|was lost in a failover) at TIME(?:: the server (had crashed|had been shut down) and came `+
+		`back without it, because (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by `+
+		`(its own holder)| by a request of WHO, which did not own it)?`, (*proof).keyWent),
 	says(`NAMED considered the key of WHO on NAMED expired at TIME`, (*proof).takenForOver),
 	says(`, TIME before its deadline \(TIME\)`, (*proof).expiredEarly),
-	says(`but NAMED counted its lease until TIME`, (*proof).counted),
-	says(`when NAMED got the lock at TIME(?: its own lease had ended at TIME, and)? it took the lock without checking `+
-		`again`, (*proof).stated),
-	says(`but NAMED considered its lease extended at TIME, until TIME`, (*proof).stated),
+	says(`but NAMED considered its lease valid until TIME`, (*proof).counted),
+	says(`NAMED was granted the lock at TIME and took it without checking its own lease(?:, which had ended at `+
+		`TIME)?`, (*proof).stated),
+	says(`but the lease of NAMED was extended anyway, at TIME, until TIME`, (*proof).stated),
 	says(`The lease of NAMED was already over when it was granted the lock at TIME: it had ended at TIME`,
 		(*proof).overBefore),
-	says(`it had expired((?:,? (?:and )?on NAME at TIME)+)`, (*proof).alsoExpired),
+	says(`the key had expired((?:,? (?:and )?on NAME at TIME)+)`, (*proof).alsoExpired),
 	says(`, so it expired at TIME, not at TIME`, (*proof).undone),
-	says(`NAMED set the key of NAMED at TIME and NAMED that of NAMED at TIME`, (*proof).twoMasters),
-	says(`NAMED extended the key of NAMED at TIME, after it had been replaced as master; where the key of NAMED `+
-		`was set at TIME, the first key had expired at TIME`, (*proof).prolongedByDeposed),
-	says(`NAMED extended the lease of NAMED at TIME, although NAMED had taken over all leases as the new leader at `+
-		`TIME, and ended that one at TIME`, (*proof).prolongedInVain),
+	says(`NAMED set the key of NAMED at TIME, and NAMED set the key of NAMED at TIME`, (*proof).twoMasters),
+	says(`NAMED extended the key of NAMED at TIME, after it had been replaced as master; on the server on which the `+
+		`key of NAMED was set at TIME, the first key had expired at TIME`, (*proof).prolongedByDeposed),
+	says(`NAMED extended the lease of NAMED at TIME; NAMED had become the leader at TIME, had taken `+
+		`over all leases, and ended this lease at TIME`, (*proof).prolongedInVain),
 
 	// phrases about what delayed a client
 	says(`was paused ((?:(?:from TIME to (?:TIME|the end)|at TIME)(?:, | and )?)+)[a-z, ]*\(((?:«\d+»(?:; )?)+)\)`,
@@ -60,51 +62,56 @@ var clauses = []clause{
 	// phrases about tokens, owners and data
 	says(`WHO was granted the lock LOCK at TIME with fencing token COUNT, although WHO had been granted (?:the same `+
 		`token|the higher token COUNT) at TIME`, (*proof).tokens),
-	says(`On NAMED, a request of WHO (deleted|extended|overwrote|flushed) the lock LOCK at TIME although it `+
+	says(`On NAMED, a request from WHO (deleted|extended|overwrote|flushed) the lock LOCK at TIME, although it `+
 		`belonged to WHO`, (*proof).trespass),
-	says(`accepted a write of WHO at TIME although it had accepted a (read|write) of WHO at TIME, whose grant of `+
-		`LOCK is the later one \((?:it was requested at TIME, after the other had been granted at TIME|`+
-		`token COUNT, the other has COUNT)\)`,
+	says(`accepted a write of WHO at TIME, although it had accepted a (read|write) of WHO at TIME, whose grant `+
+		`of LOCK was made later \((?:it was requested at TIME, after the other grant had been made at TIME|`+
+		`its token is COUNT, and the other grant's token is COUNT)\)`,
 		(*proof).stale),
-	says(`accepted the write LOCK of WHO at TIME. It builds on the value LOCK, known from the writer's own `+
-		`(read|write) at TIME`, (*proof).builtOn),
-	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
+	says(`accepted the write LOCK of WHO at TIME. It is based on the value LOCK, which the writer knew from its `+
+		`own (read|write) at TIME`, (*proof).builtOn),
+	says(`had been overwritten with LOCK by WHO at TIME`, (*proof).overwritten),
 
-	// phrases about clients that were stuck, and about the clients they were waiting for
-	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; the limit is TIME`,
+	// phrases about clients that were stuck, and about the clients that they waited for
+	says(`NAMED asked for LOCK at TIME. Starting at TIME([a-z, ]*), nobody acquired the lock for TIME; the limit is `+
+		`TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
-	says(`NAMED asked for LOCK at TIME and was granted it at TIME, although NAMED had asked at TIME and still waited`,
+	says(`NAMED asked for LOCK at TIME and was granted it at TIME, although NAMED had asked at TIME and was still `+
+		`waiting`,
 		(*proof).overtaken),
-	says(`the lock promises its order to clients that ask more than TIME apart`, (*proof).orderSlack),
-	says(`NAMED asked for LOCK at TIME. From TIME on nobody held the lock and[a-z, ]*, yet nobody was granted it for `+
+	says(`the lock promises to serve clients in order if they ask more than TIME apart`, (*proof).orderSlack),
+	says(`NAMED asked for LOCK at TIME. From TIME on, nobody held the lock and[a-z, ]*, yet nobody was granted it for `+
 		`TIME; the limit is TIME`, (*proof).leftFree),
 	says(`NAMED had asked at TIME and (gave up|crashed) at TIME`, (*proof).leftItsPlace),
 	says(`NAMED asked for LOCK again at TIME while it still held it`, (*proof).askedAgain),
-	says(`Each holds what the next one wants: ([^.]+)`, (*proof).circle),
+	says(`Each client holds a lock that the next one is waiting for: ([^.]+)`, (*proof).circle),
 	says(`NAMED had held the lock since TIME, longer than the declared hold of TIME, and`, (*proof).uncapped),
 	says(`NAMED had held the lock since TIME and crashed at TIME`, (*proof).diedHolding),
-	says(`NAMED crashed at TIMEFAULTS; its key on NAMED, set at TIME, is still there and (?:never expires|(?:is|was) due `+
+	says(`NAMED crashed at TIMEFAULTS. Its key on NAMED, set at TIME, is still there and (?:never expires|(?:is|was) `+
+		`due `+
 		`to expire at TIME)`, (*proof).leftKey),
-	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
-	says(`NAMED (gave up|left the section of|got the lock in a try after) attempt ([^ ,]+),? at TIME; its key on `+
+	says(`NAMED, which held it last, crashed at TIME`, (*proof).diedLast),
+	says(`NAMED (gave up|left the critical section of|got the lock in a later) attempt (?:than )?([^ ,]+),? at TIME; `+
+		`its key on `+
 		`NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
-	says(`The key that an earlier try of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED is still `+
+	says(`The key that an earlier attempt of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED is `+
+		`still `+
 		`waiting`,
 		(*proof).leftByItself),
-	says(`The key of NAMED on NAMED, set at TIME, has been first in line since TIME, but NAMED still waits and has `+
-		`not taken its turn`, (*proof).missedTurn),
+	says(`The key of NAMED on NAMED, set at TIME, has been first in line since TIME, but NAMED is still waiting `+
+		`and has not taken its turn`, (*proof).missedTurn),
 
 	// phrases about operations that took too long
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
-		`although (.+?) up and reachable all the time and nobody else held or requested the lock; it should have succeeded `+
-		`within TIME`, (*proof).slow),
-	says(`A key of NAMED itself, set at TIME on NAMED, was still there`, (*proof).ownKey),
+		`although (.+? up and reachable all the time) and nobody else held or requested the lock; it should have `+
+		`succeeded within TIME`, (*proof).slow),
+	says(`A key that NAMED itself had set at TIME on NAMED was still there`, (*proof).ownKey),
 	says(`Its key on NAMED (had been gone since|was still there, last extended at|was still there, last set at) TIME`,
 		(*proof).refusedKey),
-	says(`NAMED released LOCK at TIME, while its lease was valid until TIME. The release (?:had not returned TIME `+
-		`later|returned (?:ok|fail|info)[a-z ()]*(?:at once|after TIME)), (?:but|and) its keys? on [^.]* left as `+
-		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
+	says(`NAMED released LOCK at TIME, while its lease was valid until TIME. The release (?:had still not returned `+
+		`TIME later|returned (?:ok|fail|info)[a-z ()]*(?:at once|after TIME))\. It did not change the client's keys? `+
+		`on [^.:]*: (?:it|the first of them) (expired at|was neither deleted nor overwritten until) TIME`,
 		(*proof).keptKey),
 
 	// the number of cases judged for a law that holds or is undecided
@@ -116,7 +123,8 @@ var clauses = []clause{
 }
 
 // stays matches the phrases that say why a key remains.
-const stays = `(never expires|stays as long as the session does|keeps being extended, for example at TIME|is due to expire at TIME)`
+const stays = `(never expires|stays as long as the session does|is extended again and again, for example at TIME|is ` +
+	`due to expire at TIME)`
 
 // isNamed reports whether a name in an explanation stands for process p. If attempt is not empty, the explanation also
 // names an attempt, which must be a. Case is ignored, because the name may be at the beginning of a sentence.

@@ -45,12 +45,12 @@ const (
 
 // model lists the assumptions behind the figures.
 var model = []string{
-	"Each message travels " + delay +
-		", each way. A Redis server that fsyncs every second replies before the data is on disk; " +
-		"an fsync takes 1 ms, " +
-		"as it does on the members of etcd, ZooKeeper and Consul, which fsync before they acknowledge a write. " +
+	"Each message travels " + delay + ", each way. " +
+		"A Redis server that fsyncs every second replies before the data is on disk; " +
+		"an fsync takes 1 ms, as it does on the members of etcd, ZooKeeper and Consul, " +
+		"which fsync before they acknowledge a write. " +
 		"Commands take no time on a server.",
-	"All times here are round trips multiplied by the stated delay: compare the rows, not the milliseconds. " +
+	"All times are round trips multiplied by the stated delay: compare the rows, not the milliseconds. " +
 		"One lock can be acquired and released only as fast as its round trips allow. " +
 		"The article's ops/s, for which it states no conditions, need many locks at once, " +
 		"and the limits of a server under that load are not modeled.",
@@ -58,9 +58,8 @@ var model = []string{
 		"The TTL is 10 s. They renew their lock whenever a third of that has passed, " +
 		"check the remaining validity before each read and write, " +
 		"and stop when the validity has run out or the lock is lost. " +
-		"A polled lock is tried again after " + retry + "; Kubernetes' leader renews every second, " +
-		"and a waiting client looks again after 1 to 2.2 s. " +
-		"Consul's client renews its session every 5 s.",
+		"A client that polls for a lock tries again after " + retry + "; Kubernetes' leader renews every second, " +
+		"and a waiting client checks again after 1 to 2.2 s. Consul's client renews its session every 5 s.",
 }
 
 // Comparison contains the measurements for all lock protocols under the same workload and the same faults.

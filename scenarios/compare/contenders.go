@@ -124,8 +124,8 @@ var contenders = []Contender{
 		Most: []string{"kubernetes-2", "kubernetes-3"}, Lagging: []string{"kubernetes-3"}, Tokens: true, Agreed: true,
 		Paced: true},
 	{Name: "consul", Title: "Consul", Text: "A session's key on three servers; " +
-		"only two of them know of it, and a fault strikes one of these two. " +
-		"After a session ends, nobody gets the lock for 15 s.", Servers: "consul: 3",
+		"only two of the servers know of it, and a fault strikes one of these two. " +
+		"After a session has ended, nobody gets the lock for 15 s.", Servers: "consul: 3",
 		Lock: "protocol: consul", Nodes: numbered("consul", 3), Struck: "consul-1",
 		Spare: []string{"consul-3"}, Most: []string{"consul-2", "consul-3"}, Lagging: []string{"consul-3"},
 		Tokens: true, Agreed: true},
@@ -160,8 +160,8 @@ var troubles = []Trouble{
 	{Name: "jump", Title: "jump",
 		Text: "The wall clock of a server that the lock depends on jumps ahead by 30 s."},
 	{Name: "power", Title: "power",
-		Text: "A server that the lock depends on loses power and is back immediately; " +
-			"Redis fsyncs every second, as it does by default."},
+		Text: "A server that the lock depends on loses power and is back immediately. " +
+			"If it is a Redis server, it fsyncs every second, which is the default."},
 	{Name: "power-always", Title: "power+",
 		Text: "A server that the lock depends on loses power and is back immediately. " +
 			"It fsyncs before each reply, as etcd and ZooKeeper always do."},
@@ -196,7 +196,7 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 	case (trouble == "evict" || trouble == "flush") && !strings.HasPrefix(c.Servers, "redis:"):
 		return "is not on Redis"
 	case trouble == "failover" && !replicated:
-		return "has nothing to fail over to"
+		return "has no server to fail over to"
 	}
 	return ""
 }
@@ -297,7 +297,7 @@ func (c *Contender) timing(clients, cycles int) Written {
 	what := fmt.Sprintf("%s. %d clients acquire and release one lock repeatedly, without pauses.", c.Title, clients)
 	if clients == 1 {
 		name = fmt.Sprintf("compare-%s-1-client", c.Name)
-		what = c.Title + ". One client acquires and releases a lock repeatedly, without pauses."
+		what = fmt.Sprintf("%s. One client acquires and releases a lock repeatedly, without pauses.", c.Title)
 	}
 	var b strings.Builder
 	c.head(&b, name, what, c.Servers)

@@ -14,7 +14,7 @@ import (
 var Described = []document.Described{
 	{Commands: []string{"compare"}, Object: compareJSON{},
 		Is: "all protocols with the same work and under the same faults"},
-	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely Redlock is to let two clients in"},
+	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely Redlock is to admit two clients at once"},
 }
 
 type compareJSON struct {
@@ -86,7 +86,7 @@ func (t timingJSON) MarshalJSON() ([]byte, error) {
 type survivalJSON struct {
 	Fault    string                          `json:"fault"`
 	Fencing  bool                            `json:"fencing"`
-	Absent   string                          `json:"absent" doc:"why it was not run; empty if it was run"`
+	Absent   string                          `json:"absent" doc:"why the lock was not run; empty if it was run"`
 	Survives *bool                           `json:"survives,omitempty"`
 	Laws     map[checker.Law]campaign.Counts `json:"laws,omitempty"`
 	*writtenJSON

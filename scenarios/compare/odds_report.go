@@ -51,11 +51,12 @@ func (o *OddsReport) Document() *document.Document {
 			what),
 			Verdict: [...]string{document.Passed: "agrees", document.Failed: "disagrees",
 				document.Undecided: document.Undecided.String()}[result], Tone: result.Tone(),
-			Summary: fmt.Sprintf("Each of them %s, and loses the lock in doing so with a probability of %g %%.", loss,
+			Summary: fmt.Sprintf("Each of them %s, and has a probability of %g %% of losing the lock when it does.",
+				loss,
 				o.Asked.Chance*100)},
 		Body: []document.Block{document.Section{Heading: "How often a second client got the lock",
-			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance that all servers " +
-				"lose the lock at once. " +
+			Body: []document.Block{t, document.Paragraph{Words: "The article's k^N is the chance " +
+				"that all servers lose the lock at once. " +
 				"A second client needs only a quorum of servers that do not have the lock: " +
 				"those that lost it and those that never had it."}}}},
 		Interrupted: o.Interrupted, Repeat: o.Repeat, Data: o.data(), Suite: o.suite(),

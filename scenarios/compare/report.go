@@ -47,19 +47,20 @@ func (r *Report) Document() *document.Document {
 var signs = document.Facts{
 	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some runs; " +
 		"never broken, but undecided or unchecked in some runs; not tried"},
-	{Name: "survived", Value: string(checker.ResourceSafety) + " held in every run. " +
-		"Its mark is the first in each cell, and the only colored one"},
+	{Name: "survived", Value: fmt.Sprintf("%s held in every run. "+
+		"Its mark is the first in each cell, and the only colored one", checker.ResourceSafety)},
 	{Name: "with fencing", Value: "the resource refuses a fencing token lower than the highest it has seen. " +
-		"A lock without this row gives no tokens"},
+		"A lock without this row issues no tokens"},
 }
 
 // repeatCommand says how to repeat a table cell's runs.
 func (r *Report) repeatCommand() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {
-		return "To get the scenario of each cell, use --out DIR; then repeat its runs with: " + call
+		return fmt.Sprintf("To get the scenario of each cell, use --out DIR; then repeat its runs with: %s", call)
 	}
-	return r.Files + " holds the scenario of each cell, which expects the outcome shown here. " + call + " repeats it"
+	return fmt.Sprintf("%s holds the scenario of each cell, which expects the outcome shown here. %s repeats it",
+		r.Files, call)
 }
 
 // suite returns a test case for each cell in the survival table. A comparison does not judge anything, so no case
@@ -71,7 +72,7 @@ func (r *Report) suite() document.Suite {
 			if cell.Absent == "" {
 				data := cell.Laws.Of(checker.ResourceSafety)
 				s.Cases = append(s.Cases, document.Case{Group: l.Name, Name: cell.Scenario.Name,
-					Message: fmt.Sprintf("compared, not judged: the data was safe in %d of %d runs", data.Holds,
+					Message: fmt.Sprintf("only compared, not checked: the data was safe in %d of %d runs", data.Holds,
 						r.Seeds-data.NotRun)})
 			}
 		}

@@ -22,7 +22,7 @@ type corpusJSON struct {
 	Caught     int             `json:"caught"`
 	MedianRuns *int            `json:"median_runs,omitempty"` // median over the mutants that were caught
 	MostRuns   *int            `json:"most_runs,omitempty"`
-	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these mutants are seldom caught; present with several searches"`
+	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these mutants are seldom caught; present only if there are several searches"`
 	Sound      []soundLockJSON `json:"sound"`
 	SoundRuns  *int            `json:"sound_runs,omitempty"`
 	// RateBelow is an upper bound on the rate of broken promises per run. It is set if no promise was broken.
@@ -38,7 +38,7 @@ type mutantJSON struct {
 	Defect   string   `json:"defect"`
 	Source   string   `json:"source"` // source of the defect; empty if it is a wrong setting
 	Scenario string   `json:"scenario"`
-	Lost     string   `json:"lost,omitempty" doc:"why it was not searched, unless an interruption was the reason"`
+	Lost     string   `json:"lost,omitempty" doc:"why the mutant was not searched, unless an interruption was the reason"`
 	*searchJSON
 	*breakJSON
 	Estimate *estimateJSON `json:"estimate,omitempty" doc:"estimated from all searches, if there are several"`
@@ -50,7 +50,7 @@ type estimateJSON struct {
 	Searches int      `json:"searches"`
 	Caught   int      `json:"caught" doc:"searches that caught the mutant; the others ended at their limit"`
 	Runs     int      `json:"runs" doc:"runs of all these searches"`
-	Mean     *float64 `json:"mean,omitempty" doc:"mean number of runs until it is caught; absent if no search caught it"`
+	Mean     *float64 `json:"mean,omitempty" doc:"mean number of runs until the mutant is caught; absent if no search caught it"`
 	Low      float64  `json:"low" doc:"lower end of the mean's 90 % interval"`
 	High     *float64 `json:"high,omitempty" doc:"upper end of that interval; absent if no search caught it"`
 }
@@ -83,7 +83,7 @@ type struckJSON struct {
 
 type triesJSON struct {
 	Tried int `json:"tried"`
-	Broke int `json:"broke" doc:"tries that broke the same promise"`
+	Broke int `json:"broke" doc:"attempts that broke the same promise"`
 }
 
 func rareOf(r *Rare) rareJSON {
@@ -98,7 +98,7 @@ func rareOf(r *Rare) rareJSON {
 // searchJSON is the result for a mutant whose searches were all completed.
 type searchJSON struct {
 	Caught bool `json:"caught"`
-	Runs   int  `json:"runs" doc:"runs until it was caught, averaged over all searches"`
+	Runs   int  `json:"runs" doc:"runs until the mutant was caught, averaged over all searches"`
 }
 
 // breakJSON is the broken promise that caught a mutant.
@@ -120,7 +120,7 @@ type promiseJSON struct {
 	Cause  string      `json:"cause"`
 	Runs   int         `json:"runs"`
 	First  uint64      `json:"first_seed"`
-	Repeat string      `json:"repeat" doc:"a command that reproduces it"`
+	Repeat string      `json:"repeat" doc:"a command that reproduces the violation"`
 }
 
 // data returns the report's JSON object.

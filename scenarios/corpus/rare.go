@@ -220,7 +220,7 @@ func (r *Rare) explanation() string {
 			places = "messages"
 		}
 		faults = append(faults, fmt.Sprintf("%s (it breaks the promise at %d of %d %s of the run; "+
-			"random faults of its kind break it in %d of %d tries)",
+			"random faults of its kind break the promise in %d of %d attempts)",
 			s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Broke,
 			s.Drawn.Tried))
 	}

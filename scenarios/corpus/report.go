@@ -172,7 +172,7 @@ func (c *Corpus) Document() *document.Document {
 			Body: []document.Block{c.mutantTable(), c.caughtFacts()}})
 	}
 	if len(c.Slowest) > 0 {
-		d.Body = append(d.Body, document.Section{Heading: "Why the slowest are rare",
+		d.Body = append(d.Body, document.Section{Heading: "Why the slowest mutants are seldom caught",
 			Body: []document.Block{c.rarest()}})
 	}
 	if len(c.Sound) > 0 {
@@ -350,7 +350,7 @@ func (c *Corpus) sound() []document.Block {
 	}
 	if !c.promiseBroken() {
 		after = append(after, document.Facts{{Name: "sound", Value: fmt.Sprintf("no promise was broken in %s: "+
-			"with 95 %% confidence, fewer than %s of runs break one", text.CountGrouped(c.soundRuns(), "run"),
+			"with 95 %% confidence, fewer than %s of runs break a promise", text.CountGrouped(c.soundRuns(), "run"),
 			text.Percentage(campaign.UpperBound(c.soundRuns())))}})
 	}
 	return append([]document.Block{t}, after...)
@@ -374,7 +374,7 @@ func (c *Corpus) suite() document.Suite {
 	for i := range c.Sound {
 		l := &c.Sound[i]
 		one := document.Case{Group: "sound", Name: l.Lock.Name, Result: document.Passed,
-			Message: fmt.Sprintf("every promise kept in %d runs", l.Done())}
+			Message: fmt.Sprintf("every promise was kept in %d runs", l.Done())}
 		if open := l.open(); len(open) > 0 {
 			one.Result, one.Message = document.Undecided, strings.Join(open, "; ")
 		}

@@ -76,7 +76,8 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 		"caught  3 of 4 mutants; median 30 seeds, maximum 2,000 seeds (slow)\n",
 		"seconds median 30.00, maximum 2000.00 (slow)\n",
 		" ✓ lock        3,000  ownership\n",
-		"no promise was broken in 3,000 runs: with 95 % confidence, fewer than\n        0.1 % of runs break one\n",
+		"no promise was broken in 3,000 runs: " +
+			"with 95 % confidence, fewer than\n        0.1 % of runs break a promise\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)
@@ -147,7 +148,7 @@ func TestEstimatesAreReported(t *testing.T) {
 			" ✓ slower  5,040  1,062–98,259     21          9–118  240.00     0.00  ownership: removed by non-owner",
 			"runs    15,440 from 2 start seeds; with no fault aimed 9,842 (ratio 1.57, highest 240.00 of slower)",
 			"Needs 1 fault: pause client-1 for 1s at 0s (it breaks the promise at 12 of 200 instants of the run; " +
-				"random faults of its kind break it in 1 of 190 tries",
+				"random faults of its kind break the promise in 1 of 190\n",
 		},
 	} {
 		var b strings.Builder

@@ -113,10 +113,12 @@ var words = [Things]string{
 	grantedDuringValidity: "a lock was granted during another holder's validity",
 	grantedDuringSection:  "a lock was granted while another client was in its critical section",
 
-	grantedSecondAfterSection:       "a lock was granted within a second of the end of another holder's section",
-	grantedTenthAfterSection:        "a lock was granted within 100 ms of the end of another holder's section",
-	grantedHundredthAfterSection:    "a lock was granted within 10 ms of the end of another holder's section",
-	grantedMillisecondAfterSection:  "a lock was granted within a millisecond of the end of another holder's section",
+	grantedSecondAfterSection: "a lock was granted within a second of the end of another holder's critical " +
+		"section",
+	grantedTenthAfterSection:     "a lock was granted within 100 ms of the end of another holder's critical section",
+	grantedHundredthAfterSection: "a lock was granted within 10 ms of the end of another holder's critical section",
+	grantedMillisecondAfterSection: "a lock was granted within a millisecond of the end of another holder's " +
+		"critical section",
 	grantedSecondAfterValidity:      "a lock was granted within a second of the end of another holder's validity",
 	grantedTenthAfterValidity:       "a lock was granted within 100 ms of the end of another holder's validity",
 	grantedHundredthAfterValidity:   "a lock was granted within 10 ms of the end of another holder's validity",
@@ -175,7 +177,7 @@ var words = [Things]string{
 
 	takenOverHeld:  "another server took over while a lock was held",
 	takenOverAsked: "another server took over while a lock was requested",
-	copiedTooLate:  "a key was copied after it was gone",
+	copiedTooLate:  "a key was copied to another server after it was gone",
 }
 
 // String describes the feature, such as "a lease was extended".

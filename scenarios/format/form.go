@@ -31,7 +31,7 @@ func (r *Reader) Value(n ast.Node, f *Form) (v Value, ok bool) {
 		d, isDelay := r.Delay(n)
 		if isDelay && f.Recurs && d.Hi < shortestPeriod {
 			r.Problem(StartOf(n), shortestPeriod.String(),
-				"this recurs throughout a run: "+
+				"this wait recurs throughout a run: "+
 					"it must be at least %[1]v, or a range that ends at %[1]v or later", shortestPeriod)
 			return Value{}, false
 		}
@@ -70,7 +70,7 @@ func (r *Reader) durationIn(n ast.Node, f *Form) (Value, bool) {
 	v := Value{N: int64(d)}
 	if f.Recurs && d < shortestPeriod {
 		r.Problem(StartOf(n), shortestPeriod.String(),
-			"this recurs throughout a run: it must be at least %v, found %s", shortestPeriod, Found(text))
+			"this wait recurs throughout a run: it must be at least %v, found %s", shortestPeriod, Found(text))
 		return Value{}, false
 	}
 	if d == 0 && f.Zero != "" {

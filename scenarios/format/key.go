@@ -205,7 +205,7 @@ func (f *Form) Values() string {
 	case Count:
 		parts = append(parts, strconv.FormatInt(f.Least, 10)+" to "+strconv.FormatInt(f.Most, 10))
 	case Allowance:
-		parts = append(parts, "as `1% + 2ms`, `1%` or `2ms`")
+		parts = append(parts, "written as `1% + 2ms`, `1%` or `2ms`")
 	case Share:
 		parts = append(parts, "share and delay")
 	case Name:

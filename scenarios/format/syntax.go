@@ -24,7 +24,8 @@ var syntaxProblems = []struct{ words, say string }{
 	{"flow map", "a mapping is not closed, or a comma between two keys is missing: write {key: value, key: " +
 		"value}"},
 	{"found ','", "two commas in a row: write [one, two]"},
-	{"sequence", "write a list with one entry per line, each after - and with the same indentation, or in brackets: " +
+	{"sequence", "write a list with one entry per line, each after a - and with the same indentation, " +
+		"or in brackets: " +
 		"[one, two]"},
 }
 

@@ -95,7 +95,8 @@ func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 		r.Problem(StartOf(n), "", "expected a name made of %s, found %s", what, Found(text))
 		return "", false
 	case len(text) > longest:
-		r.Problem(StartOf(n), "", "expected a name of at most %d characters, found one of %d", longest, len(text))
+		r.Problem(StartOf(n), "", "expected a name of at most %d characters, found one of %d characters", longest,
+			len(text))
 		return "", false
 	}
 	return text, true

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -314,7 +313,7 @@ func (k *client) Drifted(ppm int64) {
 
 func (k *client) clock(what string, n int64) {
 	if k.control == nil {
-		k.stage.loop.Fail(errors.New(string(k.id) + " has clocks that no fault can change"))
+		k.stage.loop.Fail(fmt.Errorf("%s has clocks that no fault can change", k.id))
 		return
 	}
 	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))

@@ -203,8 +203,8 @@ func wordsOf(command string) (words []string, err error) {
 			}
 			inWord = false
 		case strings.ContainsRune("|&;<>()$`\\*?[#~{", c):
-			return nil, fmt.Errorf("--client %q: in virtual time the command is a program and its arguments, "+
-				"and no shell reads it: %q has no meaning", command, c)
+			return nil, fmt.Errorf("--client %q: in virtual time, the command is a program with its arguments, "+
+				"and no shell interprets it, so %q has no meaning: remove it", command, c)
 		default:
 			word.WriteRune(c)
 			inWord = true

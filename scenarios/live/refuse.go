@@ -36,11 +36,11 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which a client of your own cannot reach: "+
 			"remove --client", s.Name, s.Servers.Backend)}
 	case s.Servers.Cluster && o.Virtual == nil:
-		return &RefusedError{Reason: s.Name + " has a Redis Cluster, which is simulated in virtual time only: " +
-			"use run or explore, with or without --client, or write cluster: off"}
+		return &RefusedError{Reason: fmt.Sprintf("%s has a Redis Cluster, which is simulated in virtual time only: "+
+			"use run or explore, with or without --client, or write cluster: off", s.Name)}
 	case s.FromLibrary():
-		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: " +
-			"give its client as a program, with --client"}
+		return &RefusedError{Reason: fmt.Sprintf("%s has a Go library under test in its own process: "+
+			"give its client as a program, with --client", s.Name)}
 	}
 	for i := range faults {
 		f := &faults[i]
@@ -62,8 +62,8 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 		return ""
 	}
 	if o.Virtual == nil && f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
-		return "the clocks of " + string(f.Target) + " are the host's and cannot be changed: " +
-			"let the servers' clocks jump or drift in the opposite direction instead"
+		return fmt.Sprintf("the clocks of %s are the host's and cannot be changed: "+
+			"let the servers' clocks jump or drift in the opposite direction instead", f.Target)
 	}
 	own := o.Scenario.Servers.Front()
 	if f.Trigger.Message.Named() && o.Fleet.Front(own) != own {

@@ -199,14 +199,15 @@ func (st *stage) notes(stall string) []string {
 			rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
 	}
 	if n := st.ungranted; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED although no server had "+
-			"set or extended the lock's key for it: the validity of such a lease was not checked", n))
+		notes = append(notes, fmt.Sprintf("clients reported ACQUIRED or EXTENDED %d times "+
+			"although no server had set or extended the lock's key for them: "+
+			"the validity of these leases was not checked", n))
 	}
 	notes = append(notes, st.incidents.list()...)
 	for _, k := range st.clients {
 		if n := st.front.Refused(k.id); n > 0 {
-			notes = append(notes, fmt.Sprintf("connections to the ports of %s that did not give its password, "+
-				"or were opened by another process, were refused and changed nothing: %d", k.id, n))
+			notes = append(notes, fmt.Sprintf("connections to the ports of %s that were refused, "+
+				"because they did not give its password or were opened by another process: %d", k.id, n))
 		}
 		if text := shown(k.said.last(mostQuoted), mostQuoted); text != "" {
 			notes = append(notes, fmt.Sprintf("%s printed last: %s", k.id, text))
@@ -263,7 +264,7 @@ func warnings(s *scenarios.Scenario) (list []string) {
 				"below %v, a stall of the host may determine the outcome of the run", ttl, leastTTL))
 		}
 		if slack := l.TTL - hold; expires(l) && l.Extension == nil && slack >= 0 && slack < leastSlack {
-			return append(list, fmt.Sprintf("the sections end %v before the TTL: "+
+			return append(list, fmt.Sprintf("the TTL is only %v longer than the critical sections: "+
 				"below %v, a stall of the host may determine the outcome of the run", slack, leastSlack))
 		}
 	}

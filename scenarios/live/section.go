@@ -14,7 +14,7 @@ import (
 // report handles a report from the user's client. It calls ok to send the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
-		return fmt.Errorf("%s is not one of its locks: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
+		return fmt.Errorf("%s is not one of the client's locks: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
 	}
 	h := k.holds[r.lock]
 	if h == nil {
@@ -222,7 +222,7 @@ func (s *state) access(a *access) error {
 	k := s.client
 	h := k.holds[a.lock]
 	if h == nil || h.granted == "" {
-		return fmt.Errorf("it uses the resource of %s but has not reported ACQUIRED", a.lock)
+		return fmt.Errorf("it uses the resource of lock %s but has not reported ACQUIRED", a.lock)
 	}
 	s.to = a
 	e := a.event(history.Invoke, h)

@@ -330,7 +330,7 @@ func beginsTLS(b []byte) bool { return len(b) > 1 && b[0] == 22 && b[1] == 3 }
 func (st *stage) Forwarded(c *realtime.Conn, args []string) {
 	if etcd.NotSimulated(args[0]) {
 		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s sent %s, "+
-			"which is not simulated and was refused", c.Client, args[0]))
+			"which is not simulated, so it was refused", c.Client, args[0]))
 	}
 }
 

@@ -87,8 +87,9 @@ func (k *client) denied() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return " (it wanted " + strings.Join(list[:min(len(list), 3)], ", ") + ", and was refused: " +
-		"in virtual time, a client may connect only to the addresses in its environment, and may only read files)"
+	return fmt.Sprintf(" (it wanted %s, and was refused: "+
+		"in virtual time, a client may connect only to the addresses in its environment, and may only read files)",
+		strings.Join(list[:min(len(list), 3)], ", "))
 }
 
 // waits returns the names of the system calls in which the client is blocked.
@@ -183,7 +184,7 @@ func (v *virtual) Dialed(c *traced.Conn) {
 	at := slices.IndexFunc(v.reachable(), func(s sim.ProcessID) bool { return v.address(s) == c.To })
 	if at < 0 {
 		k := v.stage.client(client)
-		k.wanted = append(k.wanted, "to connect to "+c.To.String()+", where no server of the run is")
+		k.wanted = append(k.wanted, fmt.Sprintf("to connect to %v, where no server of the run is", c.To))
 		v.stage.incidents.add(string(client)+c.To.String(), fmt.Sprintf("%s tried to connect to %s, "+
 			"which is not a server of the run; the connection was refused", client, c.To))
 		c.Refuse(false)

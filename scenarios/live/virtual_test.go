@@ -275,7 +275,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 		"silent":  {"/bin/true", "client-1 ended before its first report, which is FENCEPOST ACQUIRING lock"},
 		"fails":   {"/bin/false", "client-1 ended with status 1 before its first report"},
 		"forks": {python + " -c 'import os\nwhile os.fork(): os.wait()'",
-			"client-1 calls clone in thread 1000, to start another process, although it has started 300 already"},
+			"client-1 calls clone in thread 1000, to start another process, although it has already started 300"},
 		"watches files": {python + " -c 'import ctypes; ctypes.CDLL(None).inotify_init1(0)'",
 			"client-1 calls inotify_init1 in thread 1000, which is not modeled"},
 		"is woken": {python + " -c 'import signal, time; signal.alarm(1); time.sleep(9)'",

@@ -61,7 +61,7 @@ func withoutConsul() map[string]string {
 // consulConfig contains the settings that are specific to this protocol.
 type consulConfig struct {
 	lockDelay   time.Duration // how long a lock cannot be acquired after its holder's session ended; default 15 s
-	behavior    string        // what the servers do with a lock whose session ends; default consul.Release
+	behavior    string        // what the servers do with a lock whose session has ended; default consul.Release
 	unlock      unlocking     // default releasesKey
 	sequencer   sequencer     // default modifyIndex
 	monitorOnly bool          // only the query that watches the lock shows that it is lost, not the TTL; default off
@@ -86,24 +86,24 @@ const (
 
 var consulKeys = []format.Key[consulConfig]{
 	format.Time("lock-delay", func(c *consulConfig) *time.Duration { return &c.lockDelay }, consul.DefaultLockDelay,
-		"how long the lock cannot be acquired after the end of the session that held it").With(func(f *format.Form) {
+		"how long nobody can acquire the lock after the session that held it has ended").With(func(f *format.Form) {
 		f.Most = int64(time.Minute)
 	}),
 	format.Choice("behavior", func(c *consulConfig) *string { return &c.behavior },
-		"what the servers do with a lock whose session ends",
+		"what the servers do with a lock whose session has ended",
 		format.Option[string]{Word: "release", Value: consul.Release},
 		format.Option[string]{Word: "delete", Value: consul.Delete}),
 	format.Choice("unlock", func(c *consulConfig) *unlocking { return &c.unlock },
 		"`release` releases the lock of the client's own session; `delete` removes the lock, whoever holds it",
 		format.Options(releasesKey, deletesKey)...),
 	format.Choice("sequencer", func(c *consulConfig) *sequencer { return &c.sequencer },
-		"the fencing token: `modify-index`, the place of the acquisition in the log, or `lock-index`, "+
+		"the fencing token: `modify-index`, the position of the acquisition in the log, or `lock-index`, "+
 			"the number of the acquisition, which starts over after a deletion or a plain write",
 		format.Options(modifyIndex, lockIndex)...),
 	format.Switch("monitor-only", func(c *consulConfig) *bool { return &c.monitorOnly }, false,
-		"learn that the lock is lost only from the query that watches it, as api.Lock does; "+
+		"the client learns that the lock is lost only from the query that watches it, as with api.Lock; "+
 			"this query reports nothing when the connection is cut. "+
-			"`off`: also measure the TTL, from the latest renewal that was answered"),
+			"`off`: the client also counts down the TTL itself, starting at its last renewal that got a reply"),
 }
 
 // consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go). It creates a session, uses blocking queries

@@ -35,8 +35,8 @@ func init() {
 			"permits": permitsAlike},
 		Refused: func(c *Config, _ int) []Refusal {
 			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {
-				return []Refusal{{"line", "a single key can have only one holder, but there are several permits: " +
-					"remove `line`"}}
+				return []Refusal{{"line", "with `line: one-key`, only one client can hold the lock, " +
+					"but there are several permits: remove `line`"}}
 			}
 			return nil
 		},
@@ -121,17 +121,18 @@ var etcdKeys = []format.Key[etcdConfig]{
 	format.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
 		"after waiting, check that the client's own key still exists (etcd issue 11456)"),
 	format.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
-		"the time from which the client counts the lease after an extension. `sending`: when it sent the request; "+
+		"the time from which the client measures the lease after an extension. `sending`: when it sent the request; "+
 			"`receipt`: when the reply arrived, as in etcd's own client", format.Options(fromSending, fromReceipt)...),
 	format.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
 		"`own-keys`: each client puts its own key and waits in line, as in etcd's recipe; "+
 			"`one-key`: all clients share one key, which a client puts if it does not exist; "+
-			"otherwise it tries again after the delay",
+			"otherwise the client tries again after the delay",
 		format.Options(ownKeys, oneKey)...),
 	format.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
-			"`until-error`: it asks one member and stops its keepalive without notice at the first error or after "+
-			"no reply within `lock.timeout`; a reply that the lease is gone does not count as an error",
+			"`until-error`: it asks one member, "+
+			"and stops its keepalive without notice at the first error or if no reply arrives within `lock.timeout`; "+
+			"a reply that the lease is gone does not count as an error",
 		format.Options(untilLost, untilError)...),
 	format.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
 		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
@@ -141,12 +142,15 @@ var etcdKeys = []format.Key[etcdConfig]{
 func withoutRedis(p Protocol, lease string) map[string]string {
 	name := string(p)
 	return map[string]string{
-		"extension": "the " + name + " client keeps its " + lease + " alive by itself: remove `extension`",
-		"release":   "a release of " + name + " deletes the client's own node or key: remove `release`",
-		"wait":      name + " answers when a majority has the write: remove `wait`",
-		"retry.count": "a client of " + name + " waits in line and does not try again: " +
-			"remove `count`, or set `patience`",
-		"reentrant.overwrite": "overwrite sets a Redis key again: use counted or uncounted",
+		"extension": fmt.Sprintf("the %s client keeps its %s alive by itself: remove `extension`", name,
+			lease),
+		"release": fmt.Sprintf("a release of %s deletes the client's own node or key: remove `release`",
+			name),
+		"wait": fmt.Sprintf("%s answers when a majority has the write: remove `wait`", name),
+		"retry.count": fmt.Sprintf("a client of %s waits in line and does not try again: "+
+			"remove `count`, or set `patience`", name),
+		"reentrant.overwrite": "`overwrite` works only on Redis, where it sets the key again: " +
+			"use `counted` or `uncounted`",
 	}
 }
 

@@ -101,15 +101,15 @@ const (
 
 var fairKeys = []format.Key[fairConfig]{
 	format.Time("place-timeout", func(c *fairConfig) *time.Duration { return &c.timeout }, 5*time.Second,
-		"how long the place of a client that no longer asks stays in the queue").
+		"how long the place of a client that no longer asks for the lock stays in the queue").
 		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) }),
 	format.Choice("places", func(c *fairConfig) *placeTimes { return &c.places },
 		"when a place ends. "+
-			"`renewed`: place-timeout after its client last asked; `fixed`: "+
-			"place-timeout after its client first asked, even if that client is still waiting (redisson 3004); "+
+			"`renewed`: place-timeout after its client last asked; "+
+			"`fixed`: place-timeout after its client first asked, "+
+			"even if that client is still waiting (redisson 3004); "+
 			"`added`: place-timeout after the place before it ends, "+
-			"so that the places of crashed clients add up (redisson 1104, 6150); `kept`: "+
-			"never (redisson 4595)",
+			"so that the places of crashed clients add up (redisson 1104, 6150); `kept`: never (redisson 4595)",
 		format.Options(renewedPlaces, fixedPlaces, addedPlaces, keptPlaces)...),
 	format.Switch("barging", func(c *fairConfig) *bool { return &c.barging }, false,
 		"a client that asks while the lock is free gets it, even if others wait in the queue"),

@@ -21,7 +21,7 @@ func init() {
 	Register(&Definition{
 		Name: LeaseObject, Place: 8, Service: history.Kubernetes,
 		Text: "Kubernetes' leader election: a record of who leads, renewed by compare-and-swap; " +
-			"other clients count the lease from the time at which they saw the record change; " +
+			"other clients measure the lease from the time at which they saw the record change; " +
 			"`leaseTransitions` is the fencing token",
 		Backend: OnKubernetes, Several: true, Expires: true, Renews: true, Tokens: true, Leaves: true,
 		Settings: slices.Concat([]Setting{
@@ -127,22 +127,24 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 			"a candidate waits for this time plus a random time of up to 1.2 times as long").Recurring(),
 	format.Choice("release-on-cancel", func(c *leaseObjectConfig) *electionEnd { return &c.release },
 		"what a leader does with the record when it stops or could not renew. "+
-			"`off`: nothing, so that others wait for the lease to end; `on`: "+
-			"it writes the record without a holder, even if another client leads by then (client-go from v0.34 on); "+
+			"`off`: nothing, so that others wait for the lease to end; `on`: it writes the record without a holder, "+
+			"even if another client leads by then (client-go from v0.34 on); "+
 			"`unless-changed`: it does so only if nobody has written since (v0.32)",
 		format.Options(leavesRecord, clearsRecord, clearsOwn)...),
 	format.Choice("count-lease-from", func(c *leaseObjectConfig) *observation { return &c.observe },
-		"the time from which a candidate counts another client's lease. "+
-			"`change`: when it saw the record change, on its monotonic clock, as in client-go; `renew-time`: "+
-			"the time in the record, on its wall clock",
+		"the time from which a candidate measures another client's lease. "+
+			"`change`: when it saw the record change, on its monotonic clock, as in client-go; "+
+			"`renew-time`: the time in the record, on its wall clock",
 		format.Options(sightOfChange, renewTime)...).OnWall(string(renewTime)),
 	format.Choice("lease-duration", func(c *leaseObjectConfig) *durationOf { return &c.duration },
-		"how long a candidate waits for another client's lease to end. `recorded`: for the duration in the record; "+
+		"how long a candidate waits for another client's lease to end. "+
+			"`recorded`: for the duration in the record; "+
 			"`own`: for the candidate's own TTL (client-go before v0.27, kubernetes 47671)",
 		format.Options(recordedDuration, ownDuration)...),
 	format.Choice("resource-version", func(c *leaseObjectConfig) *versionInWrite { return &c.version },
-		"`compared`: an update fails unless the record still has the version that the client knows; `any`: "+
-			"an update replaces any version, which the API server permits for a ConfigMap but not for a Lease object",
+		"`compared`: an update fails unless the record still has the version that the client knows; "+
+			"`any`: an update replaces any version, "+
+			"which the API server permits for a ConfigMap but not for a Lease object",
 		format.Options(comparedVersion, anyVersion)...),
 }
 
@@ -175,13 +177,13 @@ func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
 		return nil
 	}
 	if c.TTL <= o.renewDeadline {
-		why := fmt.Sprintf("the TTL of %v must be greater than the renew deadline of %v, as client-go demands", c.TTL,
+		why := fmt.Sprintf("the TTL of %v must be greater than the renew deadline of %v, as client-go requires", c.TTL,
 			o.renewDeadline)
 		list = append(list, Refusal{"ttl", why}, Refusal{"renew-deadline", why})
 	}
 	if o.renewDeadline <= jittered(o.period) {
 		why := fmt.Sprintf("the renew deadline of %v must be greater than 1.2 times the retry period of %v, "+
-			"as client-go demands", o.renewDeadline, o.period)
+			"as client-go requires", o.renewDeadline, o.period)
 		list = append(list, Refusal{"renew-deadline", why}, Refusal{"retry-period", why})
 	}
 	return list

@@ -48,8 +48,8 @@ var library = &Definition{
 	Text:    "an unmodified Go library, run by scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
 	Alike: map[string]string{"permits": permitsAlike},
-	Without: map[string]string{"shared": "remove `shared`: a lock in Go reports which of its holds are shared by a " +
-		"method Shared() bool (locktest.Sharer)"},
+	Without: map[string]string{"shared": "remove `shared`: a lock in Go reports which of its holds are shared, " +
+		"with a method Shared() bool (locktest.Sharer)"},
 	Settings: slices.Concat([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// What these settings do depends on the library's own code.
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:],

@@ -26,12 +26,14 @@ func init() {
 			[]Setting{waitKey}, waitKeys, ownSettings(readWriteKeys...)),
 		Without: map[string]string{
 			"release": "a client can remove only its own field: remove `release`",
-			"reentrant.overwrite": "overwrite sets a lock's only key again, but here each holder has its own field: " +
-				"use counted or uncounted",
+			"reentrant.overwrite": "`overwrite` sets a lock's only key again, but in a read-write lock, " +
+				"each holder has its own field: use counted or uncounted",
 		},
-		Alike:     map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
-		make:      makeReadWrite,
-		clash:     func(a, b history.Lock) string { return sameKey(a, b, writersMark(a), "mark of a waiting writer") },
+		Alike: map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
+		make:  makeReadWrite,
+		clash: func(a, b history.Lock) string {
+			return sameKey(a, b, writersMark(a), "key that marks a waiting writer")
+		},
 		secondKey: writersMark,
 		Measures:  func(*Config) []history.Measure { return []history.Measure{history.OwnerCheck} },
 		Lacks: func(c *Config) []history.Measure {

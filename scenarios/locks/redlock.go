@@ -121,8 +121,8 @@ var redlockKeys = []format.Key[redlockConfig]{
 		"how many servers must grant the lock; at most the number of servers").Depending("N / 2 + 1"),
 	format.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
 		"which servers a release asks. `all`: every server, even those that seem not to have granted the lock, "+
-			"as in the document; `granted`: only the servers that granted the lock; `first-error`: "+
-			"the servers one after another, until one does not reply",
+			"as in the document; `granted`: only the servers that granted the lock; "+
+			"`first-error`: the servers one after another, until one does not reply",
 		format.Options(releaseToAll, releaseToGranted, releaseToFirstError)...),
 	format.Choice("ask", func(c *redlockConfig) *asking { return &c.asking },
 		"which servers an attempt asks. "+

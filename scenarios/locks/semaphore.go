@@ -52,8 +52,8 @@ const permitsAlike = "all clients take their permits from one semaphore: set per
 // semaphore on Redis rejects it.
 var withoutOneKey = map[string]string{
 	"release": "a client can release only its own permit: remove `release`",
-	"reentrant.overwrite": "overwrite sets a lock's only key again, but here each permit has its own entry: " +
-		"use counted or uncounted",
+	"reentrant.overwrite": "`overwrite` sets a lock's only key again, but in a semaphore, " +
+		"each permit has its own entry: use counted or uncounted",
 }
 
 // semaphoreConfig contains the settings that only this protocol has.

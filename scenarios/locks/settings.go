@@ -21,9 +21,9 @@ const (
 var (
 	ttlKey = format.Time("ttl", func(c *Config) *time.Duration { return &c.TTL }, 10*time.Second,
 		"the lock's time to live. "+
-			"setnx sets none: there it only says how long a client may have to wait. "+
-			"With etcd it is the TTL of the lease, which the library renews every third of that time; "+
-			"with zookeeper it is the session's timeout").
+			"With setnx, keys do not expire, and this only says how long a client may have to wait. "+
+			"With etcd, it is the TTL of the lease, which the library renews every third of that time; "+
+			"with zookeeper, it is the session's timeout").
 		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) })
 
 	retryKey = group("retry", "when and how often an acquire tries again")
@@ -82,14 +82,15 @@ var (
 		format.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex, ReleaseNothing)...)
 
 	valueKey = format.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
-		"the owner value. `per-request`: a new one for each attempt; `per-acquire`: "+
-			"one for all attempts of an acquire; `per-client`: one for all attempts of a client; `fixed`: "+
-			"the same for all clients, a constant in their code",
+		"the owner value. `per-request`: a new one for each attempt; "+
+			"`per-acquire`: one for all attempts of an acquire; `per-client`: one for all attempts of a client; "+
+			"`fixed`: the same for all clients, a constant in their code",
 		format.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
 
 	valueInKey = format.Choice("value-in", func(c *Config) *bool { return &c.InObject },
-		"where a client with several `work.tasks` keeps the owner value until the release. `call`: "+
-			"with the call that acquired the lock, as in a local variable; `object`: in a field of the lock object, "+
+		"where a client with several `work.tasks` keeps the owner value until the release. "+
+			"`call`: with the call that acquired the lock, as in a local variable; "+
+			"`object`: in a field of the lock object, "+
 			"which the next task to acquire the lock overwrites and a release empties (redis-py 416)",
 		format.Option[bool]{Word: "call"}, format.Option[bool]{Word: "object", Value: true})
 
@@ -150,13 +151,13 @@ var (
 			"the maximum number of extensions while the lock is held", "none").Depending("`none` in the background, "+
 			"3 in steps"),
 		format.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
-			"`background`: a keepalive task extends the lock; `steps`: "+
-				"the worker extends it between the steps of its work",
+			"`background`: a keepalive task extends the lock; "+
+				"`steps`: the worker extends it between the steps of its work",
 			format.Option[bool]{Word: "background", Value: true}, format.Option[bool]{Word: "steps"}),
 		format.Choice("extension.until", func(c *Config) *Ending { return &c.Extension.Until },
 			"when the keepalive ends. `last-release`: at the client's last release of the lock; `first-release`: "+
-				"also when a function releases the lock that its caller still holds (`work.nested`); `never`: "+
-				"only when a server says that the client does not have the lock (redisson 7272)",
+				"also when a function releases the lock that its caller still holds (`work.nested`); "+
+				"`never`: only when a server says that the client does not have the lock (redisson 7272)",
 			format.Options(EndsWithLast, EndsWithFirst, NeverEnds)...))
 
 	waitKey = optional("wait", "send WAIT after setting the lock, to wait for replicas; `{}` takes all defaults below",
@@ -168,10 +169,11 @@ var (
 			"how many replicas must have received the write").Showing("1"),
 		format.Choice("wait.fsync", func(c *Config) *Disks { return &c.Wait.Fsync },
 			"which servers must have the write on disk. `none`: no server, so the client sends WAIT; "+
-				"else it sends WAITAOF (Redis 7.2) for the `master`, for as many `replicas`, or for `all` of these",
+				"otherwise it sends WAITAOF (Redis 7.2) for the `master`, for as many `replicas`, "+
+				"or for `all` of these",
 			format.Options(NoDisks, MasterDisk, ReplicaDisks, AllDisks)...),
 		format.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
-			"how long WAIT waits; `0s`: without a limit"),
+			"how long WAIT waits; `0s`: there is no limit"),
 		format.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
 			"give up the attempt if fewer replicas acknowledged; "+
 				"with redlock, do not count a master with fewer acknowledgments"),

@@ -27,7 +27,7 @@ func init() {
 	Register(&Definition{
 		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper,
 		Text: "an ephemeral sequential znode; the client with the lowest one holds the lock; " +
-			"its czxid is the fencing token",
+			"the czxid of the znode is the fencing token",
 		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) {
@@ -156,8 +156,8 @@ const (
 
 var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 	format.Choice("watch", func(c *zooKeeperConfig) *watching { return &c.watch },
-		"which znode a waiting client watches. `predecessor`: the one before its own; `lowest`: "+
-			"the lowest, so that a release wakes all clients (herd effect)",
+		"which znode a waiting client watches. `predecessor`: the one before its own; "+
+			"`lowest`: the lowest, so that a release wakes all clients (herd effect)",
 		format.Options(predecessor, lowest)...),
 	format.Choice("token", func(c *zooKeeperConfig) *tokenFrom { return &c.tokenFrom },
 		"the fencing token: "+

@@ -26,7 +26,7 @@ func (c *Config) eachFaultRefused() string {
 	case c.EachFault && c.Plan != nil:
 		return "Config.Plan cannot be used with EachFault: each run has a single fault"
 	case c.EachFault && c.Seeds != 0:
-		return "Config.Seeds cannot be used with EachFault: every fault is tried in the run of one seed"
+		return "Config.Seeds cannot be used with EachFault: all faults are tried in a run with the same seed"
 	}
 	return ""
 }
@@ -111,10 +111,11 @@ func (p *parent) claim() document.Facts {
 	}
 	l := p.listed
 	facts := document.Facts{{Name: "tried",
-		Value: fmt.Sprintf("each possible fault by itself, in the run of seed %d: "+
-			"%s, %s", undisturbed, text.Count(len(l.Longest), "place"), text.Count(len(p.runs), "run"))}}
+		Value: fmt.Sprintf("each possible fault by itself, in the run with seed %d: %s, %s", undisturbed,
+			text.Count(len(l.Longest), "place"), text.Count(len(p.runs), "run"))}}
 	if p.finished < len(l.Longest) {
-		facts[0].Value = fmt.Sprintf("possible faults by themselves, in the run of seed %d, at %d of %s: %s",
+		facts[0].Value = fmt.Sprintf("only some of the possible faults, each by itself, in the run with seed %d, "+
+			"at %d of %s: %s",
 			undisturbed, p.finished, text.Count(len(l.Longest), "place"), text.Count(len(p.runs), "run"))
 	}
 	missed := 0
@@ -127,7 +128,7 @@ func (p *parent) claim() document.Facts {
 	}
 	if l.Differs {
 		facts = append(facts, document.Fact{Name: "differs", Value: fmt.Sprintf(
-			"two fault-free runs of seed %d differ: "+
+			"two fault-free runs with seed %d differ: "+
 				"the library draws random numbers that cannot be seeded, or depends on how goroutines are scheduled. "+
 				"Only faults that name a message are tried, which leaves out %s", undisturbed,
 			text.Count(l.Unnamed, "place"))})
@@ -207,7 +208,7 @@ func (w *worker) list() {
 
 // errDoubt stops the remaining runs at a place (a fault's start and target) because one of the results cannot be
 // trusted.
-var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
+var errDoubt = errors.New("the run failed, perhaps because of what an earlier run left behind")
 
 // errNoCourse stops the remaining runs at a place (a fault's start and target) because a run failed and the other runs
 // depend on its history.

@@ -138,7 +138,7 @@ func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 		}
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
-	for _, want := range []string{"two fault-free runs of seed 1 differ",
+	for _, want := range []string{"two fault-free runs with seed 1 differ",
 		fmt.Sprintf("which leaves out %d places", p.listed.Unnamed), "was never sent"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("%q is missing in\n%s", want, p.summary())
@@ -150,8 +150,9 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Config.Plan cannot be used with EachFault: each run has a single fault": {EachFault: true,
 			Plan: []string{}},
-		"Config.Seeds cannot be used with EachFault: every fault is tried in the run of one seed": {EachFault: true,
-			Seeds: 5},
+		"Config.Seeds cannot be used with EachFault: all faults are tried in a run with the same seed": {
+			EachFault: true,
+			Seeds:     5},
 		"": {EachFault: true},
 	} {
 		if got := c.eachFaultRefused(); got != want {
@@ -195,8 +196,9 @@ func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 		listed += f.runs
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
-	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs where the servers have lost their quorum for "+
-		"good; no lock helps there, so this breaks no promise unless Config.Availability is "+
+	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs "+
+		"after the servers had lost their quorum for good; "+
+		"no lock helps in that case, so this breaks no promise unless Config.Availability is "+
 		"set", l.Violated-listed, len(p.runs))
 	if l.Violated == listed || !strings.Contains(summary, want) {
 		t.Errorf("%d broken, %d listed: %q is missing in\n%s", l.Violated, listed, want, p.summary())

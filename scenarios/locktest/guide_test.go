@@ -200,7 +200,7 @@ func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	if len(p.runs) != c.Seeds || len(p.differ) < 1 || !slices.Contains(r.DifferingSeeds, p.differ[0]) {
 		t.Errorf("%d runs, differing: %d and %d", len(p.runs), p.differ, r.DifferingSeeds)
 	}
-	want := fmt.Sprintf("the run of seed %d was different when it was repeated", p.differ[0])
+	want := fmt.Sprintf("the run with seed %d was different when it was repeated", p.differ[0])
 	if text := strings.Join(strings.Fields(p.summary()), " "); !strings.Contains(text, want) {
 		t.Errorf("%q is missing in\n%s", want, p.summary())
 	}

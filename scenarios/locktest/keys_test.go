@@ -84,7 +84,7 @@ func TestKeysOfOtherNames(t *testing.T) {
 					r.Failures)
 			}
 			if n := r.Violated(checker.LeaseExclusion); n > 0 && test.steal != "my:1:lock" {
-				t.Errorf("two leases ran at once in %d runs: %v", n, r.Breaches)
+				t.Errorf("two leases were valid at once in %d runs: %v", n, r.Breaches)
 			}
 		})
 	}

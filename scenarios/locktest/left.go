@@ -58,7 +58,7 @@ func (w *worker) leaked() string {
 // closing says, for a report, which method should end the lock's goroutines.
 func (w *worker) closing() string {
 	if w.closeless.Load() {
-		return "a method Close() error, which the Lock does not have"
+		return "a method Close() error, which this Lock does not have yet"
 	}
 	return "Close"
 }

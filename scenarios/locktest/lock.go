@@ -155,14 +155,15 @@ func (h *host) open(c *Client) Lock {
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.Type().Elem().Size() > 0 {
 		if of, again := h.made[l]; again && of != c.Name {
 			return h.fail(fmt.Errorf("Config.New returned the same Lock for %s as for %s: "+
-				"create one for each, with its own connections", c.Name, of))
+				"create one Lock for each client, with its own connections", c.Name, of))
 		}
 		h.made[l] = c.Name
 	}
 	if _, shares := l.(Sharer); shares && h.permits > 1 {
 		return h.fail(errors.New(
-			"the Lock reports which of its holds are shared (Shared), but Config.Permits makes it a semaphore, " +
-				"where each holder has a permit: remove Permits, or return Locks without Shared"))
+			"the Lock reports which of its holds are shared (Shared), " +
+				"but Config.Permits makes it a semaphore, in which each holder has a permit: " +
+				"remove Permits, or return Locks without Shared"))
 	}
 	if _, closes := l.(io.Closer); !closes {
 		h.closeless.Store(true)

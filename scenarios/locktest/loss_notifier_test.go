@@ -67,7 +67,7 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 				want = r.Runs
 			}
 			if r.Violated(checker.LeaseExclusion) != want || r.Held(checker.LeaseExclusion) != r.Runs-want {
-				t.Errorf("of %d runs, two leases at once in %d", r.Runs, r.Violated(checker.LeaseExclusion))
+				t.Errorf("of %d runs, two leases were valid at once in %d", r.Runs, r.Violated(checker.LeaseExclusion))
 			}
 		})
 	}

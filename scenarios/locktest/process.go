@@ -41,10 +41,10 @@ func (p *parent) explore(seeds []uint64) {
 	if ctx.Err() != nil && p.finished < len(seeds) {
 		why, what := timeUp, "runs were made"
 		if p.stopped {
-			why = "a run could not continue because it waited for a mutex, which ends all runs"
+			why = "a run could not continue because it was waiting for a mutex, which ends all runs"
 		}
 		if p.config.EachFault {
-			what = "placements of faults were tried"
+			what = "possible faults were tried"
 		}
 		p.problem(fmt.Sprintf("%s: %d of %d %s", why, p.finished, len(seeds), what))
 	}
@@ -253,9 +253,9 @@ func (p *parent) try() {
 	switch {
 	case done:
 	case ctx.Err() != nil:
-		p.problem(timeUp + " before the trial run had ended")
+		p.problem(fmt.Sprintf("%s before the trial run had ended", timeUp))
 	default:
-		p.problem("the trial run, without faults, failed: " + end.Error())
+		p.problem(fmt.Sprintf("the trial run, which has no faults, failed: %s", end.Error()))
 	}
 }
 

@@ -380,7 +380,7 @@ func (p *parent) withCommand(r ran, facts ...document.Fact) string {
 		if r.Differs {
 			to.Text(text.Plain, 0, "The same seed gave two different runs: "+
 				"the library draws random numbers that cannot be seeded, or depends on how goroutines are scheduled. "+
-				"This seed may not show it again.")
+				"This seed may not show the violation again.")
 		}
 	})
 }

@@ -158,22 +158,23 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			Config{New: making(func(c *Client) Lock { return &tidy{plain{c: c, ttl: ttl}} }), Clients: 2,
 				Hold: 3 * time.Second, Plan: []string{"delay message 2 of client-2 -> redis-1 by 4s"}},
 			checker.LeaseExclusion, "removed by its own holder (late try)",
-			[]string{"a late request of an earlier try removed the key of client-2",
-				"in an earlier try with the same value",
-				"Remedy: Give each try its own random value"},
+			[]string{"a late request of an earlier attempt removed the key of client-2",
+				"in an earlier attempt with the same owner value",
+				"Remedy: Give each attempt its own random value"},
 			[]string{"continued to work", "compare-and-expire"}},
 		"a timer gives the lock up": {
 			Config{New: making(func(c *Client) Lock { return &limited{plain: plain{c: c, ttl: ttl}} }), Clients: 2,
 				Hold: 4 * time.Second, Plan: []string{"pause client-1 for 1ms at 100s"}},
 			checker.LeaseExclusion, "removed by its own holder",
-			[]string{"a request of its own holder, which continued as if it still had the",
+			[]string{"by its own holder, which continued as if it still had the",
 				"Remedy: Delete the key only when the work that it guards has ended"},
-			[]string{"earlier try", "random value", "how often its holder has taken"}},
+			[]string{"earlier attempt", "random value", "how often the holder has acquired"}},
 		"waits for a message for as long as it takes": {
 			Config{New: making(func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }), Hold: time.Second,
 				Plan: []string{"crash client-1 after acquired"}},
 			checker.DeadlockFreedom, "stuck although nobody holds",
-			[]string{"Remedy: Set a timeout far below the TTL for each dial, each request (including the one for " +
+			[]string{"Remedy: Set a timeout far below the TTL for each connection attempt, " +
+				"each request (including the one for " +
 				"a session)"},
 			[]string{"random delay"}},
 	} {

@@ -134,8 +134,9 @@ func (p *parent) unrenewed() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("two clients were inside at once in %d of %s because the work took longer than a "+
-		"lease that no request renewed. This breaks no promise, since Config.Laws does not contain mutual-exclusion: "+
+	return fmt.Sprintf("in %d of %s, two clients were in their critical sections at once, "+
+		"because the work took longer than a lease that no request renewed. "+
+		"This breaks no promise, since Config.Laws does not contain mutual-exclusion: "+
 		"let the lock renew its lease, or keep Config.Hold below the TTL", n, text.Count(len(p.runs), "run"))
 }
 
@@ -275,7 +276,7 @@ func (p *parent) tried() string {
 			once++
 		}
 	}
-	return fmt.Sprintf("of %d situations that a lock can be in, "+
+	return fmt.Sprintf("of %d situations in which a lock can be, "+
 		"%d occurred, %d of them in only one run", features.Things,
 		len(all), once)
 }

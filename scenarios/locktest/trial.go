@@ -50,7 +50,7 @@ func RunTrial(t *testing.T, c Config) {
 		return
 	}
 	if seeds != nil {
-		t.Fatal("locktest: RunTrial cannot run a plan, because it has no faults: use Run")
+		t.Fatal("locktest: RunTrial cannot run a plan, because a trial has no faults: use Run")
 	}
 	p.try()
 	p.reportProblems()
@@ -356,12 +356,12 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	case came == granted:
 		next = h.last().from
 	case came == gaveUp:
-		t.fail("%s returned %q after %v although %s", c.what, said(c.err), rounded(c.took), free)
+		t.fail("%s returned %q after %v, although %s", c.what, said(c.err), rounded(c.took), free)
 	default:
-		what := fmt.Sprintf("%s did not return within %v although %s", c.what, patience, free)
+		what := fmt.Sprintf("%s did not return within %v, although %s", c.what, patience, free)
 		if t.freed.by != nil {
 			since := (t.now() - t.freed.at).Duration()
-			what = fmt.Sprintf("%s still waits %v after %s", c.what, since.Round(time.Second), free)
+			what = fmt.Sprintf("%s was still waiting %v after %s", c.what, since.Round(time.Second), free)
 		}
 		c.cancel()
 		t.fail("%s; when its context was canceled, it %s", what, outcome(c, trialPatience))
@@ -383,13 +383,13 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	case came == gaveUp:
 		t.impatient(c, holder)
 	case t.hasExpired(holder):
-		t.fail("the lease of %s ended within %v after its Lock had returned nil", holder.name,
+		t.fail("the lease of %s ended less than %v after its Lock had returned nil", holder.name,
 			(t.now() - holder.last().from).Duration().Round(10*time.Millisecond))
 	case h.last().shared && holder.last().shared:
 		_ = t.gives(h) && t.gives(holder)
 	default:
 		t.fail("%s returned nil after %v, while %s had the lock: "+
-			"two clients hold it at once, without any fault", c.what,
+			"two clients hold the lock at once, without any fault", c.what,
 			rounded(c.took), holder.name)
 	}
 	return c, false
@@ -399,10 +399,11 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 func (t *trial) impatient(c *calling, holder *hand) {
 	had := "had the lock"
 	if t.hasExpired(holder) {
-		had = "had had the lock"
+		had = "had held the lock until its lease ended"
 	}
-	t.fail("%s returned %q after %v, while %s %s: it must wait for the lock for at least %v, "+
-		"unless ctx is done", c.what, said(c.err), rounded(c.took), holder.name, had, t.minWait())
+	t.fail("%s returned %q after %v, while %s %s: "+
+		"Lock must wait for at least %v, unless ctx is done", c.what, said(c.err), rounded(c.took), holder.name, had,
+		t.minWait())
 }
 
 // obeys cancels the context of a call to Lock while another client has the lock, and checks that Lock does not return
@@ -425,7 +426,7 @@ func (t *trial) gives(h *hand) bool {
 		t.fail("%s did not return within %v", c.what, trialPatience)
 	case c.err != nil && !over:
 		h.last().refused = true
-		t.fail("%s returned %q although the lock was its own", c.what, said(c.err))
+		t.fail("%s returned %q, although the client had the lock", c.what, said(c.err))
 	default:
 		return true
 	}
@@ -437,7 +438,7 @@ func (t *trial) gives(h *hand) bool {
 func (t *trial) late(h *hand) {
 	t.unlocks(h)
 	if keys, ended := t.expired(h); len(keys) > 0 {
-		t.freed.at, t.freed.how = ended, fmt.Sprintf("the lease of %s has ended", h.name)
+		t.freed.at, t.freed.how = ended, fmt.Sprintf("the lease of %s had ended", h.name)
 	}
 }
 

@@ -132,7 +132,7 @@ func (t *trial) unseen() string {
 	}
 	return fmt.Sprintf(
 		"the servers saw no key %s and no other key: keys show who owns a lock and why its lease ended. "+
-			"If this lock needs no keys, set Config.SkipTrial; these questions are then not checked", quoted(t.keys))
+			"If this lock needs no keys, set Config.SkipTrial; then this is not checked", quoted(t.keys))
 }
 
 func quoted(names []string) string {
@@ -262,7 +262,8 @@ func (t *trial) signalKey(events []history.Event) string {
 	for i := range events {
 		if e := &events[i]; e.F == history.KeySet && t.gaveBack(e) && !slices.Contains(held, e.Lock) {
 			return fmt.Sprintf("Config.Keys names %q, which the Unlock of %s set, "+
-				"and which %s did not use when it acquired the lock: name only keys that every holder of the lock sets",
+				"but which %s did not use when it acquired the lock: "+
+				"name only keys that every holder of the lock sets",
 				string(e.Lock), owner(e.By),
 				first.name)
 		}
@@ -338,7 +339,7 @@ func (t *trial) misused(events []history.Event) string {
 		if did == "" || e.By == "" || e.By == of || holder == nil || !holder.had(e.Time) {
 			continue
 		}
-		return fmt.Sprintf("%s %s the key %q of %s, which had the lock by then. %s", owner(e.By), did, string(e.Lock),
+		return fmt.Sprintf("%s %s the key %q of %s, which already had the lock. %s", owner(e.By), did, string(e.Lock),
 			holder.name, compareOwn(events, e, of, do))
 	}
 	return ""
@@ -366,13 +367,13 @@ func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)
 	switch {
 	case own != "" && own == other: // the value does not name an owner
-		return fmt.Sprintf("Let each Lock set a value of its own, and compare it and %s in one step", do)
+		return fmt.Sprintf("Let each Lock set its own value; compare it and %s in one step", do)
 	case own != "" && strings.HasPrefix(other, own): // it may have compared only the beginning
 		return fmt.Sprintf("%s, and compare all of it: %q begins with %q", compare, other, own)
 	case e.Checked == history.CheckedValue && e.F != history.KeySet:
 		return fmt.Sprintf(
-			"It looked at the value of the key, but did not compare it with the value that its own Lock had set: "+
-				"keep that value, and compare it and %s in one step", do)
+			"It read the value of the key, but did not compare it with the value that its own Lock had set: "+
+				"keep that value; compare it and %s in one step", do)
 	}
 	return compare
 }
@@ -435,8 +436,7 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 	if t.scenario.Servers.N > 1 && !t.together {
 		where = " on " + text.Join(servers, " and ")
 	}
-	return fmt.Sprintf("the key %s was still there%s after Unlock of %s had returned nil, %s: "+
-		"Unlock must delete it, "+
+	return fmt.Sprintf("the key %s still existed%s after Unlock of %s had returned nil, %s: Unlock must delete it, "+
 		"or set it to a value that marks the lock as free", text.Join(keys, " and "), where, h.name, became)
 }
 

@@ -16,7 +16,7 @@ import (
 // anything. It must not report a lock that is released in an unusual way, or that other clients do not acquire for
 // another reason.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
-	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
+	const still = `the key "lock" still existed after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
 		Config
 		want string // beginning of the first problem; empty: no problem
@@ -34,7 +34,7 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"has no expiry, and does nothing": {Config{New: made(setnx, nop)},
 			still + "and it has not been changed since: Unlock must delete it"},
 		"of five servers, tells two": {Config{New: partlyReleased, Servers: Redis(5)},
-			`the key "lock" was still there on redis-3, redis-4 and redis-5 after Unlock of worker-10 had returned ` +
+			`the key "lock" still existed on redis-3, redis-4 and redis-5 after Unlock of worker-10 had returned ` +
 				"nil, until it expired 7s later"},
 
 		"writes that the lock is free": {Config{New: made(takeFree, evaluating(setFree, "lock"))}, ""},
@@ -66,13 +66,13 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 		"compares what it has read": {Config{New: made(nil, evaluating(`local value = redis.call("get", KEYS[1])
 			if value and redis.call("get", KEYS[1]) == value then return redis.call("del", KEYS[1]) end
 			return 0`, "lock"))},
-			"worker-1 deleted the key \"lock\" of worker-100, which had the lock by then. It looked at the value of " +
-				"the key, but did not compare it with the value that its own Lock had set: keep that value, and " +
+			"worker-1 deleted the key \"lock\" of worker-100, which already had the lock. It read the value of " +
+				"the key, but did not compare it with the value that its own Lock had set: keep that value; " +
 				"compare it and delete in one step"},
 		"compares all": {Config{New: own(compareAndDelete)}, ""},
 
 		"never looks again": {Config{New: deafWaiter()},
-			"Lock of worker-100 still waits 1m13s after the lease of worker-1 has ended; when its context was " +
+			"Lock of worker-100 was still waiting 1m13s after the lease of worker-1 had ended; when its context was " +
 				`canceled, it returned "context canceled"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 			return []string{lock + ":queue"}
 		}}, `Config.Keys names "lock:queue", which worker-1 set while it waited for the lock that worker-10 had: `},
 		"a signal": {Config{New: signaling, Keys: and(":signal")}, `Config.Keys names "lock:signal", which the Unlock ` +
-			"of worker-10 set, and which worker-10 did not use when it acquired the lock: name only keys that every "},
+			"of worker-10 set, but which worker-10 did not use when it acquired the lock: name only keys that every "},
 		"only the signal": {Config{New: signaling, Keys: func(lock string) []string {
 			return []string{lock + ":signal"}
 		}}, `Config.Keys names "lock:signal", which the Unlock of `},

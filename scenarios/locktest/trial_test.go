@@ -138,20 +138,20 @@ func TestTheTrialRun(t *testing.T) {
 		"a key that outlives the lease": {Config{New: outliving}, ""},
 
 		"cannot be had": {Config{New: made(failing, nil)},
-			`Lock of worker-10 returned "lock is not to be had" after 6ms although nobody has the lock`},
+			`Lock of worker-10 returned "lock is not to be had" after 6ms, although nobody has the lock`},
 		"never returns": {Config{New: made(hanging, nil)},
-			`Lock of worker-10 did not return within 20s although nobody has the lock; when its context was ` +
+			`Lock of worker-10 did not return within 20s, although nobody has the lock; when its context was ` +
 				`canceled, it returned "context canceled"`},
 		"cannot be released": {Config{New: made(nil, failing)},
-			`Unlock of worker-10 returned "lock is not to be had" although the lock was its own`},
+			`Unlock of worker-10 returned "lock is not to be had", although the client had the lock`},
 		"does not wait":         {Config{New: made(once, nil)}, `Lock of worker-1 returned "lock is taken" after `},
 		"enters":                {Config{New: made(entering, nop)}, `Lock of worker-1 returned nil after `},
 		"waits a second":        {Config{New: givingUp(time.Second)}, ""},
 		"waits a little longer": {Config{New: givingUp(1001 * time.Millisecond)}, ""},
 		"waits three seconds":   {Config{New: givingUp(3 * time.Second)}, ""},
 		"waits less than a second": {Config{New: givingUp(999 * time.Millisecond)},
-			`Lock of worker-1 returned "context deadline exceeded" after 999ms, while worker-10 had the lock: it ` +
-				"must wait for the lock for at least 1s, unless ctx is done"},
+			`Lock of worker-1 returned "context deadline exceeded" after 999ms, while worker-10 had the lock: ` +
+				"Lock must wait for at least 1s, unless ctx is done"},
 
 		"says nil when it is cancelled": {Config{New: made(sayingNil, nil)},
 			"Lock of worker-10 returned nil after its context was canceled, while worker-100 had the lock: in " +
@@ -166,7 +166,7 @@ func TestTheTrialRun(t *testing.T) {
 		"ignored": {Config{New: newLeaking, IgnoredGoroutines: []string{"leaking"}},
 			""},
 		"spins": {Config{New: made(spinning, nil), hung: 300 * time.Millisecond},
-			"the trial run, without faults, failed: the run did not end within 300ms of "},
+			"the trial run, which has no faults, failed: the run did not end within 300ms of "},
 		"has no token": {Config{New: newPlain, Precautions: Precautions{Fences: true}},
 			"Config.Precautions.Fences requires a Lock with a method FencingToken() int64"},
 		"cannot be renewed": {Config{New: newPlain, Precautions: Precautions{ExtendEvery: time.Second}},
@@ -219,7 +219,7 @@ func onlyOne() constructor {
 func newLeaking(c *Client) (Lock, error) { return &leaking{plain{c: c, ttl: 8 * time.Second}}, nil }
 
 // deleted is what the trial reports when Unlock deletes another client's key.
-const deleted = `worker-1 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
+const deleted = `worker-1 deleted the key "lock" of worker-100, which already had the lock. Compare the owner ` +
 	"value and "
 
 func nop(context.Context, *trying) error       { return nil }
@@ -359,9 +359,10 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.Faults: unknown key "paus" in mix.weights: did you mean pause or client pause?`: {Faults: Faults{"paus"}},
 		`Config.Plan: `:    {Plan: []string{"paus client-1 for 1s at 1s"}},
 		`Config.Servers: `: {Servers: Redis(1).Persisting("sometimes")},
-		`Config.Servers: a Cluster needs at least 3 masters`:       {Servers: Redis(2).Clustered(0)},
-		`Config.Servers: cluster is a setting of Redis`:            {Servers: Etcd(3).Clustered(0)},
-		`Config.Servers: a duration here has no sign, found "-1s"`: {Servers: Redis(3).Clustered(-time.Second)},
+		`Config.Servers: a Cluster needs at least 3 masters`: {Servers: Redis(2).Clustered(0)},
+		`Config.Servers: cluster is a setting of Redis`:      {Servers: Etcd(3).Clustered(0)},
+		`Config.Servers: a duration must not have a sign here, found "-1s"`: {
+			Servers: Redis(3).Clustered(-time.Second)},
 		`Config.Laws: `:    {Laws: []checker.Law{"politeness"}},
 		`Config.Clients: `: {Clients: -1},
 		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: `:               {Patience: -time.Second},
@@ -369,8 +370,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: expected a number from 1`: {Tasks: -1},
 		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: the requests of a client's tasks ` +
 			`can be told apart only on Redis`: {Tasks: 2, Servers: Etcd(3)},
-		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: fairness is judged between clients with one task ` +
-			`each`: {
+		`Config.Tasks, Locks, Cycles, Compute, Hold or Precautions: fairness is checked only between ` +
+			`clients with one task each`: {
 			Tasks: 2, PlaceTimeout: time.Second},
 		`Config.TTL, Timeout, Permits, PlaceTimeout, Patience or Precautions: with 4 permits and 4 tasks`: {
 			Tasks: 2, Clients: 2, Permits: 4},
@@ -420,7 +421,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
 		remote.Standstill + ": known waits (sync.Mutex.Lock)":  false,
-		"pubsub waits on a channel":                            false,
+		"pubsub is waiting on a channel":                       false,
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}, stop: stop}
@@ -482,8 +483,8 @@ func TestWorkThatOutlivesALeaseThatNobodyRenewsIsMentioned(t *testing.T) {
 				return
 			}
 			summary := strings.Join(strings.Fields(p.summary()), " ")
-			want := "two clients were inside at once in 2 of 2 runs because the work took longer than a lease that " +
-				"no request renewed."
+			want := "in 2 of 2 runs, two clients were in their critical sections at once, because the work took " +
+				"longer than a lease that no request renewed."
 			if strings.Contains(summary, want) != test.mentioned || !strings.Contains(summary, "promises kept") {
 				t.Errorf("%s", p.summary())
 			}

@@ -200,7 +200,7 @@ func TestEachLostKeyComesCloser(t *testing.T) {
 		if said := c.String(); step.said != "" && (!c.Telling() || !strings.HasPrefix(said, step.said) ||
 			!strings.HasSuffix(said, "redis-1 lost its key in a crash at 1.010 s, while client-2 was asking for the "+
 				"lock. "+
-				"The loss of 1 more key of 3 would have let it in.")) {
+				"The loss of 1 more key (of 3) would have let it acquire the lock.")) {
 			t.Errorf("%q", said)
 		}
 		before = c.Value
@@ -257,10 +257,10 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 		want string
 	}{
 		{call(Outlives, 1.05, 9*s, 3*s), "client-1 left its section 1.00 s before its lease ended."},
-		{call(Outlives, 0.4, 6*s, 2*s), "client-1 was out of its section 2.00 s before client-2 came in, although " +
-			"the lease of client-1 still ran."},
+		{call(Outlives, 0.4, 6*s, 2*s), "client-1 had left its critical section 2.00 s before client-2 came in, " +
+			"although the lease of client-1 was still valid."},
 		{call(Writes, 0.4, 6*s, 2*s), "client-1 wrote 2.00 s before client-2 used the resource, although the lease " +
-			"of client-1 still ran."},
+			"of client-1 was still valid."},
 		{call(Writes, 0.999, 6*s, history.Never), "client-1 wrote 4.00 s before its lease ended."},
 		{call(Outlives, 0.5, 11*s, 2*s), "client-1 left its section 1.00 s after its lease had ended; client-2 came " +
 			"in 2.00 s later."},

@@ -36,14 +36,14 @@ func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
 		return fmt.Sprintf("%s relied on its lease for %s longer than its keys existed, until %s. "+
-			"The lease was released, or ended for another reason, "+
-			"at %s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
+			"The lease was released at %[4]s, or ended then for another reason.", c.Holder, text.Lasting(c.After),
+			text.Instant(c.To), text.Instant(c.At))
 	case Deposed:
 		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
 			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))
 	case Outlives:
 		if c.overtaken() { // if a holder crashed, it did not leave its section
-			return c.past("was out of its section", "came in")
+			return c.past("had left its critical section", "came in")
 		}
 		return c.past("left its section", "came in")
 	case Writes:
@@ -62,7 +62,7 @@ func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After 
 // holderAct and nextAct name the two acts.
 func (c *Call) past(holderAct, nextAct string) string {
 	if c.overtaken() {
-		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s still ran.", c.Holder, holderAct,
+		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s was still valid.", c.Holder, holderAct,
 			text.Lasting(max(c.After, 0)), c.Next, nextAct, c.Holder)
 	}
 	if c.At <= c.To {
@@ -70,7 +70,7 @@ func (c *Call) past(holderAct, nextAct string) string {
 	}
 	said := fmt.Sprintf("%s %s %s after its lease had ended", c.Holder, holderAct, text.Lasting(c.At-c.To))
 	if c.After == history.Never || c.After < 0 {
-		return said + "; nobody else had the lock by then."
+		return fmt.Sprintf("%s; nobody else had acquired the lock by then.", said)
 	}
 	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, nextAct, text.Lasting(c.After))
 }
@@ -83,7 +83,8 @@ func (c *Call) late() string {
 		next = "the next attempt of " + c.Holder
 	}
 	if c.After <= 0 {
-		return fmt.Sprintf("a request from %s reached %s %s after %s had set its key there, and did not change it.",
+		return fmt.Sprintf("a request from %s reached %s %s after %s had set its key there, "+
+			"but did not change the key.",
 			c.Holder, c.Standing[0], text.Lasting(-c.After), next)
 	}
 	return fmt.Sprintf("the last request from %s reached %s %s before %s set its key there.", c.Holder, c.Standing[0],
@@ -104,10 +105,12 @@ func (c *Call) lost() string {
 		who = "another client"
 	}
 	if c.Missing == 0 {
-		return fmt.Sprintf("%s. From %s on, nothing kept %s out, but the lease ended before it entered.", said,
+		return fmt.Sprintf("%s. From %s on, nothing prevented %s from acquiring the lock, "+
+			"but the lease ended before it did.", said,
 			text.Instant(c.From), who)
 	}
-	return fmt.Sprintf("%s, while %s was asking for the lock. The loss of %s of %d would have let it in.", said, who,
+	return fmt.Sprintf("%s, while %s was asking for the lock. "+
+		"The loss of %s (of %d) would have let it acquire the lock.", said, who,
 		text.Count(c.Missing, "more key"), c.Units)
 }
 

@@ -30,7 +30,7 @@ func (o *opened) palette() (all []kindOffer) {
 			}
 		}
 		if len(offer.On) == 0 {
-			offer.Why = fmt.Sprintf("%s: this fault cannot strike anything in this scenario", k)
+			offer.Why = fmt.Sprintf("%s: this fault cannot affect anything in this scenario", k)
 		}
 		all = append(all, offer)
 	}

@@ -37,14 +37,15 @@ func (o *opened) files() (all []file, err error) {
 	kept := name + ".yaml"
 	plan := nemesis.Plan{Scenario: "./" + kept, Seed: o.Seed, Faults: o.scenario.Faults}
 	all = []file{
-		{Name: kept, Is: "the scenario, with the current outcome as the expected one", Text: string(expecting.Text())},
-		{Name: search.PlanFile, Is: "the faults and the seed, for fencepost replay", Text: plan.String()},
+		{Name: kept, Is: "the scenario, with the current outcome as its expected outcome",
+			Text: string(expecting.Text())},
+		{Name: search.PlanFile, Is: "the faults and the seed, as a plan for fencepost replay", Text: plan.String()},
 		{Name: "ci.txt", Is: "the line for CI", Text: fmt.Sprintf("go run github.com/fencepost-sim/fencepost/cmd/"+
 			"fencepost@latest run %s --seed %d --junit report.xml\n", kept, o.Seed)},
 	}
 	if law := run.Gravest(); law != "" {
 		test := o.test(run, expecting, law)
-		all = append(all, file{Name: test.Name, Is: "a Go test that fails until " + string(law) + " holds",
+		all = append(all, file{Name: test.Name, Is: fmt.Sprintf("a Go test that fails until %s holds", law),
 			Text: string(test.Text)})
 	}
 	var page bytes.Buffer

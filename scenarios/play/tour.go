@@ -35,7 +35,7 @@ var tour = []tourStop{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",
 		Words: "A client takes the lock and then pauses for longer than its lease, " +
 			"for example because of garbage collection. " +
-			"The lock goes to another client. The first one wakes up, does not know this, and writes.",
+			"The lock goes to another client. The first client wakes up, does not know this, and writes.",
 		Source: kleppmann + `"Protecting a resource with a lock"`,
 		Question: "Pull the right end of the pause to the left until no two clients are inside at once. " +
 			"How short must it be?",
@@ -48,7 +48,7 @@ var tour = []tourStop{
 			"because Redlock checks the clock again before it considers the lock acquired.",
 		Source: antirez + `"GC pauses and other delays"`,
 		Question: "The promise holds here. " +
-			"Drag the pause to the right, to where the client has the lock, until it breaks.",
+			"Drag the pause to the right, to where the client has the lock, until the promise breaks.",
 		Goal: goal{Law: checker.MutualExclusion, Outcome: "violated", Faults: true},
 		Answer: "The second check helps only before the client believes that it has the lock. " +
 			"After the last check, nothing can notice a pause.",
@@ -63,8 +63,7 @@ var tour = []tourStop{
 			"Both authors require that clocks never jump.",
 	}, {
 		Title: "A restart that forgets", Scenario: "restart-forgets",
-		Words: "A server that crashes and comes back without its keys votes a second time for a lock that is still " +
-			"in use.",
+		Words:    "A server that crashes and comes back without its keys votes again for a lock that is still in use.",
 		Source:   redisDocs + `"Performance, crash recovery and fsync"`,
 		Question: "Pull the end of the outage to the right until the promise holds. When may the server come back?",
 		Goal:     goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
@@ -78,8 +77,8 @@ var tour = []tourStop{
 		Question: "The server follows the rule here. " +
 			"Pull the end of the outage to the left: how much too early must it come back to break the promise?",
 		Goal: goal{Law: checker.LeaseExclusion, Outcome: "violated", Faults: true},
-		Answer: "The server must stay down for the whole lease and not a moment less, " +
-			"and nothing in Redis enforces this for you.",
+		Answer: "The server must stay down for the whole lease and not a moment less. " +
+			"Nothing in Redis enforces this for you.",
 	}, {
 		Title: "A packet that is late", Scenario: "kleppmann-late-write",
 		Words: "No pause is needed: " +
@@ -99,8 +98,8 @@ var tour = []tourStop{
 			"the resource refuses the token of the superseded holder.",
 	}, {
 		Title: "Fencing", Scenario: "fenced-gc-pause",
-		Words: "Each grant comes with a number that only increases, " +
-			"and the resource refuses a number lower than the highest one seen.",
+		Words: "Each grant comes with a number, and the numbers only increase. " +
+			"The resource refuses a number lower than the highest one seen.",
 		Source:   kleppmann + `"Making the lock safe with fencing"`,
 		Question: "The data is safe here despite the pause. Turn resource.fencing off.",
 		Goal:     goal{Law: checker.ResourceSafety, Outcome: "violated", Faults: true},

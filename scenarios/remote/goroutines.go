@@ -140,9 +140,9 @@ func waits(state string) string {
 	case "sleep":
 		return "sleeps"
 	case "IO wait":
-		return "waits for a real socket or file"
+		return "is waiting for a real socket or file"
 	case "select", "select (no cases)", "chan receive", "chan send":
-		return "waits on a channel (" + state + ")"
+		return fmt.Sprintf("is waiting on a channel (%s)", state)
 	}
 	return "waits (" + state + ")"
 }
@@ -204,7 +204,7 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 		text += fmt.Sprintf(": look for one in %s, the package of %s (%s)", packageOf(at.function),
 			short(at.function), base(at.place))
 	}
-	return text + ". Create it again for each run, in New. " +
+	return text + ". Create the channel again for each run, in New. " +
 		"If it is never closed, set it to nil in the test's file instead: " +
 		"waiting on a nil channel does not stop virtual time. A variable of another package can be set with " +
 		"go:linkname and an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"

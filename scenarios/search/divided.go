@@ -144,7 +144,7 @@ func (w *Worker) turnTo(s *Span) (err error) {
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
 		return nil, fmt.Errorf("stage %s has %d positions: "+
-			"a job cannot take %d of them from position %d on", stage.Name, stage.Size, size, first)
+			"a job cannot take %d positions from position %d on", stage.Name, stage.Size, size, first)
 	}
 	switch stage.Name {
 	case SeedsStage:

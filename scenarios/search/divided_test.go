@@ -106,8 +106,8 @@ func TestAWorkerRefusesWhatItDoesNotKnow(t *testing.T) {
 		stage       campaign.Stage
 		first, size uint64
 	}{
-		"60 positions: a job cannot take 2 of them from position 59 on": {s, stage, 59, 2},
-		"60 positions: a job cannot take 0 of them from position 1 on":  {s, stage, 1, 0},
+		"60 positions: a job cannot take 2 positions from position 59 on": {s, stage, 59, 2},
+		"60 positions: a job cannot take 0 positions from position 1 on":  {s, stage, 1, 0},
 		"another scenario":         {other, foreign, 0, 1},
 		`no stage "seed"`:          {s, unknown, 0, 1},
 		"does not say which seeds": {s, empty, 0, 1},

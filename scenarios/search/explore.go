@@ -34,8 +34,8 @@ type Differing struct {
 
 // String describes the runs with different results, as a sentence without a final period.
 func (d Differing) String() string {
-	return fmt.Sprintf("the run of seed %d was different when it was repeated, "+
-		"so in %s of %d seeds the search was not guided", d.First, text.Count(d.Blocks, "block"), together)
+	return fmt.Sprintf("the run with seed %d was different when it was repeated, "+
+		"so in %s of %d seeds, the search was not guided", d.First, text.Count(d.Blocks, "block"), together)
 }
 
 func (d *Differing) add(more Differing) {

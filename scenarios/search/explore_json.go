@@ -20,7 +20,7 @@ var Described = []document.Described{
 type exploreJSON struct {
 	document.Head
 	Scenario    string                  `json:"scenario"`
-	Shard       string                  `json:"shard" doc:"the part I/N of the seeds that was run, such as 1/2; empty if all seeds were run"`
+	Shard       string                  `json:"shard" doc:"the share I/N of the seeds that was run, such as 1/2; empty if all seeds were run"`
 	From        uint64                  `json:"from"`
 	Seeds       int                     `json:"seeds"` // number of seeds to run, over all shards
 	Runs        int                     `json:"runs"`  // number of seeds that were run
@@ -47,7 +47,7 @@ type closeJSON struct {
 type lawJSON struct {
 	Promised bool `json:"promised"`
 	campaign.Counts
-	Guided    campaign.Counts `json:"guided" doc:"those of these runs whose plans were guided by other runs"`
+	Guided    campaign.Counts `json:"guided" doc:"number of these runs whose plans were guided by other runs"`
 	RateBelow *float64        `json:"rate_below,omitempty" doc:"upper bound for the rate of violations in purely random plans, with 95 % confidence"`
 }
 

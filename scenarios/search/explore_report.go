@@ -144,8 +144,8 @@ func (r *Report) struck() document.Facts {
 	facts := document.Facts{{Name: "faults", Value: fmt.Sprintf("%s drawn, of which %s (%s) struck %s",
 		text.Grouped(all.Drawn), text.Grouped(all.Met), share(all), campaign.WhileHeld)}}
 	if kinds := r.Subject.Mix.Additions(); len(kinds) > 0 {
-		facts = append(facts, document.Fact{Name: "among them", Value: strings.Join(document.Texts(kinds), ", ") +
-			": drawn only because the mix asks for them"})
+		drawn := fmt.Sprintf("%s: drawn only because the mix asks for them", strings.Join(document.Texts(kinds), ", "))
+		facts = append(facts, document.Fact{Name: "among them", Value: drawn})
 	}
 	return facts
 }

@@ -182,7 +182,7 @@ func TestRunsThatDifferGuideNobody(t *testing.T) {
 		t.Errorf("%+v of %d runs", e.Differing, e.Done())
 	}
 	said := strings.Join(e.caveats(), "\n")
-	want := fmt.Sprintf("the run of seed %d was different when it was repeated", e.Differing.First)
+	want := fmt.Sprintf("the run with seed %d was different when it was repeated", e.Differing.First)
 	if !strings.Contains(said, want) {
 		t.Errorf("%q does not say that %s", said, want)
 	}

@@ -25,7 +25,7 @@ type runsJSON struct {
 	// the verdict, as in the report's title
 	Verdict  string              `json:"verdict" of:"verdict"`
 	Headline string              `json:"headline" doc:"what happened, in a sentence or two"`
-	Runs     []*single.RunObject `json:"runs" doc:"runs that are worth showing"`
+	Runs     []*single.RunObject `json:"runs" doc:"runs that are worth looking at"`
 }
 
 type plannedJSON struct {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -43,7 +44,8 @@ func (r *RunsReport) openMetrics() []byte {
 	}
 	if len(r.Plan) > 0 {
 		family("fencepost_fault_runs",
-			"Runs in which a fault of the plan struck, and runs in which it struck "+campaign.WhileHeld+".")
+			fmt.Sprintf("Number of runs in which a fault of the plan struck, and of those in which it struck %s.",
+				campaign.WhileHeld))
 		for i, f := range r.Plan { // the number distinguishes equal faults
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")

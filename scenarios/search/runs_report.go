@@ -109,7 +109,7 @@ func (r *RunsReport) example() (blocks []document.Block) {
 	var links document.Links
 	for _, a := range r.pages() {
 		links = append(links, document.LinkTo{Slug: a.Slug,
-			Words: strings.ReplaceAll(a.Slug, "-", " ") + ": timeline, witness and metrics"})
+			Words: fmt.Sprintf("%s: timeline, witness and metrics", strings.ReplaceAll(a.Slug, "-", " "))})
 	}
 	return append(blocks, document.OnPage{Block: document.Section{Body: []document.Block{links}}})
 }
@@ -120,7 +120,7 @@ func (r *RunsReport) best() (run *single.Run, why string) {
 	case len(r.Shown) == 0:
 		return r.Sample, "A run that came out as expected"
 	case r.Shown[0].Undecided:
-		return r.Shown[0], "The first run that is undecided"
+		return r.Shown[0], "The first run whose outcome is undecided"
 	}
 	return r.Shown[0], "The first run with a different outcome"
 }
@@ -218,7 +218,7 @@ func (r *RunsReport) headline() string {
 	if law == "" {
 		return text.CountGrouped(r.judged(), "run") + ": " + headline.Of(run.Recorded(), r.verdict())
 	}
-	return fmt.Sprintf("In %s of %s %s was broken. Seed %d: %s", text.Grouped(r.Laws.Of(law).Violated),
+	return fmt.Sprintf("In %s of %s, %s was broken. Seed %d: %s", text.Grouped(r.Laws.Of(law).Violated),
 		text.CountGrouped(r.judged(), "run"), law, run.Seed, run.Headline())
 }
 

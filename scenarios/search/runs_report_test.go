@@ -163,9 +163,9 @@ func TestThePageOfRunsShowsTheMostInstructive(t *testing.T) {
 	odd, open := singletest.Kleppmann(), singletest.Kleppmann()
 	odd.OK, open.OK, open.Undecided = false, false, true
 	for want, r := range map[string]*RunsReport{
-		"The first run with a different outcome: seed": {Shown: []*single.Run{odd, open}},
-		"The first run that is undecided: seed":        {Shown: []*single.Run{open}},
-		"A run that came out as expected: seed":        {Sample: singletest.Kleppmann()},
+		"The first run with a different outcome: seed":   {Shown: []*single.Run{odd, open}},
+		"The first run whose outcome is undecided: seed": {Shown: []*single.Run{open}},
+		"A run that came out as expected: seed":          {Sample: singletest.Kleppmann()},
 	} {
 		r.Result = &Result{Span: spanned("a-lock", 1), Repeated: &Repeated{}}
 		r.Subject = &scenarios.Scenario{}

@@ -86,7 +86,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Vio
 			return nil, sh.err
 		}
 		return nil, &UnrepeatedError{Law: v.Law, Cause: v.Cause,
-			Why: "its run did not show the violation when it was repeated"}
+			Why: "the run did not show the violation when it was repeated"}
 	}
 	subject, small = sh.shrink(subject, small)
 	return sh.result(s, plan, subject, small)

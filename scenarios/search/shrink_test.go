@@ -396,11 +396,11 @@ func TestWhatCannotBeShrunk(t *testing.T) {
 		want  string
 	}{
 		{planOf(t, 1), v.law, v.cause,
-			"resource-safety: superseded holder took effect: its run did not show the violation when it was repeated"},
+			"resource-safety: superseded holder took effect: the run did not show the violation when it was repeated"},
 		{v.plan, checker.Ownership, v.cause,
-			"ownership: superseded holder took effect: its run did not show the violation when it was repeated"},
+			"ownership: superseded holder took effect: the run did not show the violation when it was repeated"},
 		{v.plan, v.law, checker.Cause{Kind: checker.LostUpdate},
-			"resource-safety: update lost: its run did not show the violation when it was repeated"},
+			"resource-safety: update lost: the run did not show the violation when it was repeated"},
 		{planOf(t, 1, "pause redis-2 for 1s at 1s"), v.law, v.cause,
 			`fault 1, "pause redis-2 for 1s at 1s": column 7: no process of this run is called redis-2 (did you mean "redis-1"?)`},
 	} {

@@ -41,7 +41,7 @@ type Identity struct {
 // becomes Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
-		return Span{}, fmt.Errorf("there are fewer than %d seeds starting at %d", seeds, from)
+		return Span{}, fmt.Errorf("there are fewer than %d seeds from seed %d on", seeds, from)
 	}
 	if shard.Of > seeds {
 		return Span{}, fmt.Errorf("%d seeds cannot be divided into %d shards", seeds, shard.Of)
@@ -117,7 +117,7 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	case s.Scenario != sc.Name:
 		return fmt.Errorf("holds the results of another scenario, %s", s.Scenario)
 	case s.Identity.Text != id.Text:
-		return fmt.Errorf("holds the results of %s from before its text was changed", s.Scenario)
+		return fmt.Errorf("holds results of the scenario %s from before its text was changed", s.Scenario)
 	case s.Identity != id:
 		return errors.New("holds the results of other runs: the program or the faults have changed since")
 	}

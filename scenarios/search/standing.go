@@ -22,7 +22,7 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	open = append(open, e.unfinished()...)
 	if all := e.allFaults(); e.Done() > 0 && all.Met == 0 {
 		open = append(open, fmt.Sprintf("the faults of the mix never mattered: "+
-			"of %d that struck, none struck %s", all.Struck,
+			"none of the %d faults that struck did so %s", all.Struck,
 			campaign.WhileHeld))
 	}
 	open = append(open, e.Failed.open(s, e.Done())...)
@@ -30,7 +30,7 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	for _, t := range e.Laws {
 		broken = broken || t.Breaks() > 0 && slices.Contains(s.Promise.Laws, t.Law)
 		if slices.Contains(s.Shown, t.Law) && t.Exercised() == 0 {
-			open = append(open, fmt.Sprintf("%s must be kept, but no run exercised it", t.Law))
+			open = append(open, fmt.Sprintf("%s must be kept, but no run was able to test it", t.Law))
 		}
 	}
 	switch {
@@ -67,7 +67,8 @@ func (e *Result) caveats() []string {
 	}
 	for _, t := range e.Faults {
 		if t.Drawn > 0 && t.Met == 0 {
-			caveats = append(caveats, fmt.Sprintf("%s: drawn %d times, but never struck %s", t.Kind, t.Drawn,
+			caveats = append(caveats, fmt.Sprintf("faults of the kind %s were drawn %d times, but never struck %s",
+				t.Kind, t.Drawn,
 				campaign.WhileHeld))
 		}
 	}
@@ -77,7 +78,8 @@ func (e *Result) caveats() []string {
 				checker.Excuse))
 		}
 		if t.Undecided > 0 {
-			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs that reached their limit first",
+			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs, "+
+				"which reached their limit before it could be decided",
 				t.Law,
 				t.Undecided, e.Done()))
 		}

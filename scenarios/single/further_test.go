@@ -124,8 +124,8 @@ faults:
 	if len(f.Trials) == 0 || !f.Trials[0].Later {
 		t.Fatalf("it is %s: %v", f.Came(), f.Trials)
 	}
-	want := " Without " + shutdown + " and the faults that strike later, it does not happen."
-	if !strings.Contains(f.Explanation, want) || strings.Contains(f.Explanation, "happen without") {
+	want := " The violation does not occur without " + shutdown + " and the later faults."
+	if !strings.Contains(f.Explanation, want) || strings.Contains(f.Explanation, "without "+shutdown+".") {
 		t.Errorf("it says: %s", f.Explanation)
 	}
 }

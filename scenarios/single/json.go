@@ -26,9 +26,9 @@ type RunObject struct {
 	Verdict   string                      `json:"verdict" of:"verdict"`
 	Headline  string                      `json:"headline" doc:"what happened, in a sentence or two"`
 	Events    int                         `json:"events" doc:"number of simulated events, including messages and timers"`
-	Simulated int64                       `json:"simulated_ns" doc:"true time at the end of the run"`
+	Simulated int64                       `json:"simulated_ns" doc:"true (not clock) time at the end of the run"`
 	Metrics   map[string]*float64         `json:"metrics" of:"measure" doc:"metrics by name; null for a metric without a value"`
-	Notes     []string                    `json:"notes,omitempty" doc:"what a reader must know about the run"`
+	Notes     []string                    `json:"notes,omitempty" doc:"notes that a reader must know about the run"`
 	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while no affected client held or asked for a lock"`
 }
 
@@ -41,10 +41,10 @@ type IdleFault struct {
 // findingJSON is the outcome for a law.
 type findingJSON struct {
 	Outcome     string      `json:"outcome" of:"outcome"`
-	NotPromised bool        `json:"not_promised,omitempty" doc:"the cause of the violation breaks no promise, such as the permanent loss of the quorum"`
-	Judges      *judgesJSON `json:"judges,omitempty" doc:"for mutual-exclusion: which of its two judges decided"`
+	NotPromised bool        `json:"not_promised,omitempty" doc:"the violation breaks no promise because of its cause, such as the permanent loss of the quorum"`
+	Judges      *judgesJSON `json:"judges,omitempty" doc:"for mutual-exclusion: which of the two checkers decided"`
 	breachJSON
-	Further []breachJSON `json:"further,omitempty" doc:"first violation of the law by each of the other causes"`
+	Further []breachJSON `json:"further,omitempty" doc:"first violation of the law by each other cause"`
 }
 
 // breachJSON is the cause and explanation of a violation. If the law was not violated, only the explanation is set.
@@ -95,12 +95,12 @@ type runJSON struct {
 type recordedJSON struct {
 	document.Head
 	Files      []string `json:"files" doc:"files that were judged together"`
-	Reading    string   `json:"reading" enum:"default|strict" doc:"interpretation of a release that failed: the holder's (default) or the service's (strict)"`
-	Lock       string   `json:"lock" enum:"|mutex|reentrant" doc:"the kind of lock that --lock named"`
+	Reading    string   `json:"reading" enum:"default|strict" doc:"how a failed release is interpreted: as by the holder (default) or by the service (strict)"`
+	Lock       string   `json:"lock" enum:"|mutex|reentrant" doc:"the kind of lock that --lock specified"`
 	Initial    string   `json:"initial" doc:"initial value of registers; empty if it is not stated"`
 	ClockError int64    `json:"clock_error_ns" doc:"maximum error of the clock of each process"`
 
-	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty" doc:"maximum clock errors by process, for the processes for which it differs"`
+	ClockErrors map[history.Process]history.Time `json:"clock_errors_ns,omitempty" doc:"maximum clock error of each process whose clock has a different maximum error"`
 	Notes       []string                         `json:"notes" doc:"what a reader of the verdict must know"`
 	Faults      []string                         `json:"faults" doc:"faults that the history records"`
 	Laws        map[checker.Law]findingJSON      `json:"laws" doc:"outcome of each law"`

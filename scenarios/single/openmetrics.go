@@ -13,12 +13,12 @@ var metricHelp = map[string]string{
 	"lock_acquisition_time_p50": "Median time from asking for a lock to holding it, in seconds.",
 	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. " +
 		"Alert above half of the TTL.",
-	"lock_contention_rate":   "Share of attempts that found the lock taken. Alert above 0.3.",
+	"lock_contention_rate":   "Share of attempts that found the lock already taken. Alert above 0.3.",
 	"lock_hold_duration_p99": "99th percentile of the time a lock is held, in seconds. Alert above 80 % of the TTL.",
 	"lock_timeout_rate":      "Share of acquires that ended because the client gave up. Alert above 0.05.",
 	"release_without_effect_rate": "Share of releases that left their client's keys in place, " +
 		"among those whose effect is known. Alert above 0.",
-	"fencing_token_reject_rate": "Share of reads and writes refused for a stale token. Alert above 0.",
+	"fencing_token_reject_rate": "Share of reads and writes that were refused because of a stale token. Alert above 0.",
 	"unavailability":            "Longest wait for a lock that no live process held, in seconds.",
 	"wake_ups_per_release":      "Waiting clients that were notified, for each release.",
 	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",

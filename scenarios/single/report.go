@@ -133,7 +133,7 @@ func (r *Run) facts() (line, list document.Facts) {
 	return document.Facts{{Name: "run", Value: fmt.Sprintf("seed %s, digest %s, %s in the history, %d simulated, %s",
 			seed, digest, text.Count(events, "event"), r.Events, took)}},
 		document.Facts{{Name: "seed", Value: seed}, {Name: "digest", Value: digest},
-			{Name: "events", Value: fmt.Sprintf("%d simulated, %d in the history", r.Events, events)},
+			{Name: "events", Value: fmt.Sprintf("%d events simulated, %d in the history", r.Events, events)},
 			{Name: "true time", Value: took}}
 }
 

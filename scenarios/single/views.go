@@ -76,7 +76,7 @@ func (v *views) leftOut() (notes []string) {
 	if v.more == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Porcupine's views are of %s; those of %d more are left out.",
+	return []string{fmt.Sprintf("Porcupine's views show only %s; those of %d more are left out.",
 		text.Count(v.locks, "lock"), v.more)}
 }
 

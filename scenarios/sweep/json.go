@@ -9,7 +9,7 @@ import (
 
 // Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
-	{Commands: []string{"sweep"}, Object: sweepJSON{}, Is: "runs over values of keys"},
+	{Commands: []string{"sweep"}, Object: sweepJSON{}, Is: "runs with varied values of keys"},
 }
 
 type sweepJSON struct {
@@ -29,7 +29,7 @@ type sweepJSON struct {
 	// number of points tried, including those between grid points
 	Tried  int    `json:"tried"`
 	Runs   int    `json:"runs"`
-	Repeat string `json:"repeat" doc:"a command that reproduces it"`
+	Repeat string `json:"repeat" doc:"a command that reproduces the violation"`
 }
 
 type axisJSON struct {
@@ -70,7 +70,7 @@ type edgeJSON struct {
 	After  string            `json:"after" enum:"not judged|safe|broken in some|broken|no valid scenario"`
 	Exact  bool              `json:"exact"`
 	Cause  string            `json:"cause"`
-	Repeat string            `json:"repeat" doc:"a command that reproduces it"`
+	Repeat string            `json:"repeat" doc:"a command that reproduces the violation"`
 }
 
 type lineJSON struct {

@@ -44,9 +44,9 @@ func (l *Line) Words(key string) string {
 	first, last := &l.Stretches[0], &l.Stretches[n-1]
 	switch {
 	case n == 1 && first.State == Chance:
-		return first.chance(key) + ", in some runs at all values tried"
+		return fmt.Sprintf("%s, in some runs at all values that were tried", first.chance(key))
 	case n == 1:
-		return first.State.String() + " at all values tried"
+		return fmt.Sprintf("%v at all values that were tried", first.State)
 	case l.byChance():
 		return l.shares(key)
 	case n == 2 && first.State == Broken && last.State == Safe:

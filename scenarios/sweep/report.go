@@ -115,9 +115,10 @@ func result(a *Asserted) document.Result {
 func (s *Report) unmet(a *Asserted) string {
 	switch {
 	case a.Standing == document.NotJudged:
-		return "the condition was true at none of the points that were run, so nothing was tried"
+		return "the condition was not true at any point that was run, so it was not tested"
 	case a.Standing == document.Undecided && a.Unjudged == 0:
-		return fmt.Sprintf("met at the %d points that were tried before the sweep was interrupted", a.Points)
+		return fmt.Sprintf("the condition was met at the %d points that were tried before the sweep was interrupted",
+			a.Points)
 	case a.Standing == document.Undecided:
 		return fmt.Sprintf("the condition was true at points where the law could not be judged in all runs: %d of %d",
 			a.Unjudged, a.Points)
@@ -320,7 +321,7 @@ func (s *Report) varied(i int) string {
 // there.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
-	words := fmt.Sprintf("no violation in %s of a point, "+
+	words := fmt.Sprintf("there was no violation in %s at any single point, "+
 		"so fewer than %s of all runs break the law (with 95 %% confidence)",
 		text.Count(s.Seeds, "run"), bound(s.Seeds))
 	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
@@ -336,7 +337,7 @@ func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()
 	for _, n := range s.idle() {
-		all = append(all, "fault "+strconv.Itoa(n)+" did not strike in any run: "+faults[n-1])
+		all = append(all, fmt.Sprintf("fault %d did not strike in any run: %s", n, faults[n-1]))
 	}
 	return all
 }
@@ -365,7 +366,7 @@ func (s *Report) suite() document.Suite {
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {
-		c.Message = "not judged at any point"
+		c.Message = "the law was not judged at any point"
 		return c
 	}
 	var lines []string

@@ -193,11 +193,13 @@ func TestSweepInWords(t *testing.T) {
 			"9s, in none of 20 from\n  9.891s, at lock.ttl 10s\n  edge    9.89s broken in some, 9.891s safe: lost in " +
 			"crash (no persistence),\n          first with seed 8\n  ✗       lost in crash (no persistence): in 21 " +
 			"runs at 2 points\n",
-		"safe    means no violation in 20 runs of a point, so fewer than 14 % of all runs\n        break the law " +
+		"safe    means there was no violation in 20 runs at any single point, " +
+			"so fewer\n        than 14 % of all runs break the law " +
 			"(with 95 % confidence)\n",
 		" ✓ lease-exclusion holds when restart >= ttl\n     met at 3 points\n",
-		" ? lease-exclusion holds when restart > 20s\n     the condition was true at none of the points that were " +
-			"run, so nothing was\n     tried\n",
+		" ? lease-exclusion holds when restart > 20s\n     the condition was not true at any point that was run, " +
+			"so it was " +
+			"not tested\n",
 		"note    fault 2 did not strike in any run: drift client-1",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -325,7 +327,7 @@ func TestSweepAsCases(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if c := cases[1]; c.Result != document.Undecided ||
-		!strings.HasPrefix(c.Message, "the condition was true at none of") {
+		!strings.HasPrefix(c.Message, "the condition was not true at any point") {
 		t.Errorf("%+v", c)
 	}
 	if c := cases[0]; c.Result != document.Passed || c.Message != "met at 3 points" {

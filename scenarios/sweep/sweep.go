@@ -87,7 +87,7 @@ func (o *Options) check(b *Subject) error {
 	case o.Workers < 0:
 		return fmt.Errorf("the number of workers cannot be negative: %d", o.Workers)
 	case o.Seeds < 1 || uint64(o.Seeds-1) > math.MaxUint64-o.From:
-		return fmt.Errorf("there are fewer than %d seeds starting at %d", o.Seeds, o.From)
+		return fmt.Errorf("there are fewer than %d seeds from seed %d on", o.Seeds, o.From)
 	}
 	for unit, standard := range map[Unit]int64{Durations: 1_000_000, Counts: 1, Rates: 1} {
 		if o.Resolution[unit] == 0 {
@@ -212,7 +212,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 			grid = append(grid, left)
 		}
 	case valid == 0:
-		return fmt.Errorf("no point is a valid scenario; at %s: %s", s.words(grid[0].Levels), grid[0].Problem)
+		return fmt.Errorf("no combination of the values gives a valid scenario; at %s: %s", s.words(grid[0].Levels),
+			grid[0].Problem)
 	}
 	s.Points = grid
 	return nil

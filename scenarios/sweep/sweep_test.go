@@ -311,10 +311,10 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 			"10000": {vary: []string{"ttl=1s..101s/1s", "restart=1s..101s/1s"}},
 		"lock.ttl is varied twice": {vary: []string{"ttl=1s,2s",
 			"limit,lock.ttl=1s,2s"}},
-		"there are fewer than 0 seeds starting at 1": {vary: []string{"ttl=1s,2s"}, seeds: -1},
+		"there are fewer than 0 seeds from seed 1 on": {vary: []string{"ttl=1s,2s"}, seeds: -1},
 		"the number of workers cannot be negative: -1": {vary: []string{"ttl=1s,2s"},
 			workers: -1},
-		"no point is a valid scenario; at quorum 6: the quorum is 6, but there are " +
+		"no combination of the values gives a valid scenario; at quorum 6: the quorum is 6, but there are " +
 			"only": {vary: []string{"quorum=6..7/1"}},
 		"division by zero": {vary: []string{"restart=0s..2s/1s"},
 			asserts: []string{"ownership holds when ttl / restart > 2"}},

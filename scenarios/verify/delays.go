@@ -98,8 +98,8 @@ func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 // ordered returns a copy of d in which messages that arrive at the same instant are ordered by o.
 func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	which := map[arrivalOrder]string{lowFirst: "lower", highFirst: "higher"}[o]
-	d.order, d.name = o, d.name+"; if messages arrive at the same time, the message from the "+which+"-numbered "+
-		"sender comes first"
+	d.order, d.name = o, fmt.Sprintf("%s; if messages arrive at the same time, "+
+		"the message from the %s-numbered sender comes first", d.name, which)
 	return d
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
-	{Commands: []string{"verify"}, Object: verifyJSON{}, Is: "all placements of a few faults"},
+	{Commands: []string{"verify"}, Object: verifyJSON{}, Is: "all ways of placing a few faults in a run"},
 }
 
 type verifyJSON struct {
@@ -23,12 +23,12 @@ type verifyJSON struct {
 	Kinds    map[string]kindJSON             `json:"kinds"`
 	Delays   []string                        `json:"delays"`
 	AllEnds  bool                            `json:"all_ends"`
-	Requests bool                            `json:"requests" doc:"each single fault was tried in the run of the seed, with the delays of that run"`
+	Requests bool                            `json:"requests" doc:"each single fault was tried in the run with this seed, with the delays of that run"`
 	// faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
 
-	NeverStruck []string `json:"never_struck,omitempty" doc:"faults of the scenario that never struck because no message that they name was sent, each with the requests that were sent instead"`
+	NeverStruck []string `json:"never_struck,omitempty" doc:"the scenario's faults that never struck because the message that they name was not sent, each with the requests that were sent instead"`
 
 	Random         map[string]randomJSON `json:"random" doc:"kinds of fault for which only random placements were tried, because there are too many to try all"`
 	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -46,7 +47,7 @@ func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 		case matters == "":
 			why = notPromised
 		default:
-			why = "no process " + matters + " except those for which the scenario excludes the fault"
+			why = fmt.Sprintf("no process %s except those for which the scenario excludes the fault", matters)
 		}
 		scope.None = append(scope.None, Reason{k, why})
 	}

@@ -60,7 +60,7 @@ func (r *Report) Document() *document.Document {
 		Interrupted: v.interrupted(), Files: r.Files, Repeat: r.Repeat, Data: r.data(), Suite: r.suite(),
 	}
 	if v.Found != nil {
-		d.Body = append(d.Body, r.Run.Excerpt("The placement that breaks it")...)
+		d.Body = append(d.Body, r.Run.Excerpt("The placement that breaks the promise")...)
 	}
 	d.Body = append(d.Body, document.Section{Heading: "What was tried", Body: []document.Block{v.lengthTable(),
 		v.kindTable()}})
@@ -75,7 +75,7 @@ func (r *Report) Document() *document.Document {
 // in a placement.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
-		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
+		return fmt.Sprintf("single faults in the run with seed %d", v.Options.Seed)
 	}
 	return "up to " + text.Count(v.Options.Faults, "fault")
 }
@@ -99,7 +99,7 @@ func (v *Verification) result() string {
 		by := "by " + text.Count(faults, "fault")
 		switch {
 		case faults == 0 && len(v.own()) > 0:
-			by = "without any fault but the scenario's own"
+			by = "without any fault except the scenario's own faults"
 		case faults == 0:
 			by = "without any fault"
 		}
@@ -125,7 +125,8 @@ func (v *Verification) result() string {
 	}
 	words := v.none(v.Options.Faults, text.Join(kept, " or "))
 	if len(unseen) > 0 {
-		words += fmt.Sprintf(" Nothing exercised %s, so nothing is proved about it.", text.Join(unseen, " and "))
+		words += fmt.Sprintf(" No schedule was able to test %s, so nothing is proved about it.", text.Join(unseen,
+			" and "))
 	}
 	return words
 }
@@ -149,7 +150,7 @@ func (v *Verification) none(faults int, subject string) string {
 		return fmt.Sprintf("In the run with seed %[2]d, none of %[1]s breaks %[3]s.",
 			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), v.Options.Seed, subject)
 	}
-	words := fmt.Sprintf("No placement of up to %s of %s breaks %s", text.Count(faults, "fault"),
+	words := fmt.Sprintf("No way of placing up to %s of %s breaks %s", text.Count(faults, "fault"),
 		text.Count(enumerated, "kind"), subject)
 	if sampled > 0 {
 		words += ", nor does any of " + text.Grouped(drawn) + " random ones" + kinds
@@ -172,7 +173,7 @@ func (v *Verification) shorter(limit int) string {
 	case whole == 0:
 		return "Without faults, no promise is broken."
 	}
-	return fmt.Sprintf("No placement of up to %s of %s breaks a promise.", text.Count(whole, "fault"),
+	return fmt.Sprintf("No way of placing up to %s of %s breaks a promise.", text.Count(whole, "fault"),
 		text.Count(len(v.Scope.Every), "kind"))
 }
 
@@ -221,11 +222,12 @@ func (v *Verification) claims() document.Facts {
 		return append(v.single(), v.bounds()...)
 	}
 	starts := "All, from the beginning to the end of the work: every nanosecond, every message, " +
-		"and every named point that a client passes. All starts between two acts of the target give the same run, " +
+		"and every named point that a client passes. " +
+		"All starts between two actions of the target lead to the same run, " +
 		"because nothing reads or changes the target in between, so only one of them is tried."
 	ends := "Only those that can make a difference: " +
 		"just before each event at another process during the fault, " +
-		"less the time that a message takes to get there; just after each expiry and each end of a validity period; " +
+		"minus the time that a message takes to get there; just after each expiry and each end of a validity period; " +
 		"and after all of these."
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
 		ends += " If several ends of an earlier fault lead to the same events, " +
@@ -253,7 +255,8 @@ func (v *Verification) bounds() (all document.Facts) {
 	}
 	if len(random) > 0 {
 		random = append(random, fmt.Sprintf("None of these broke a promise, "+
-			"so fewer than %s of the placements of each kind do (with 95 %% confidence).", text.Percentage(bound)))
+			"so fewer than %s of the possible placements of each kind do (with 95 %% confidence).",
+			text.Percentage(bound)))
 	}
 	for _, r := range v.Scope.None {
 		untried = append(untried, r.Kind.String()+": "+r.Why)

@@ -30,7 +30,7 @@ func verified() *Report {
 		Promise: checker.Promise{Laws: []checker.Law{checker.LeaseExclusion, checker.TokenOrder}}}
 	s.Mix.Without = append(s.Mix.Without, excluded)
 	drift := Reason{Kind: nemesis.Drift,
-		Why: "its effect grows with its length, so a few starts and ends cannot stand for all others"}
+		Why: "its effect grows with its length, so a few starts and ends cannot represent all others"}
 	length := func(faults int, t Tally, kinds ...KindTally) LengthTally {
 		if t.Laws = campaign.NewLaws(s.Promise.Laws); faults == 2 {
 			t.Laws[0].Holds, t.Laws[1].Unchecked = 1_234_567, 1_234_567
@@ -79,15 +79,16 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	for width := 60; width <= 120; width += 20 {
 		text := squeezed(verifyText(t, verified(), width))
 		for _, want := range []string{"a-lock up to 2 faults holds",
-			"No placement of up to 2 faults of 2 kinds breaks lease-exclusion, nor does any of 500 random ones " +
+			"No way of placing up to 2 faults of 2 kinds breaks lease-exclusion, nor does any of 500 random ones " +
 				"of 1 kind.",
-			"Nothing exercised token-order, so nothing is proved about it.", "✓ lease-exclusion 1,234,567", "– " +
+			"No schedule was able to test token-order, so nothing is proved about it.", "✓ lease-exclusion 1,234,567",
+			"– " +
 				"token-order 0",
 			"2 faults 42,322 1,231,908 1.2 × 10^21", "1 fault 203 2,658 140 billion",
 			"drift 500 starts All",
 			"1 every message takes 1.1ms 2 messages to and from client-1",
 			"always crash redis-3 losing everything at 1s", "without jump of servers",
-			"random drift: its effect grows", "fewer than 0.6 % of the placements of each kind do (with 95 %",
+			"random drift: its effect grows", "fewer than 0.6 % of the possible placements of each kind do (with 95 %",
 			"untried jump: no process reads its wall clock", "pause 15,133 197,487", "continues from only one",
 			"again fencepost verify a-lock --faults 2"} {
 			if !strings.Contains(text, want) {
@@ -112,7 +113,7 @@ func TestOnlyAWholeVerificationHolds(t *testing.T) {
 		}
 	}
 	text := squeezed(verifyText(t, early, 80))
-	for _, want := range []string{"No placement of up to 1 fault of 2 kinds breaks a promise.",
+	for _, want := range []string{"No way of placing up to 1 fault of 2 kinds breaks a promise.",
 		"1.2 × 10^21, not every one",
 		"reason the budget of runs is used up"} {
 		if !strings.Contains(text, want) {
@@ -127,7 +128,7 @@ func TestACounterexampleIsToldInFull(t *testing.T) {
 	text := squeezed(verifyText(t, v, 80))
 	for _, want := range []string{"violated",
 		"lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
-		"No placement of up to 1 fault of 2 kinds breaks a promise.", "✗ lease-exclusion", "seconds"} {
+		"No way of placing up to 1 fault of 2 kinds breaks a promise.", "✗ lease-exclusion", "seconds"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

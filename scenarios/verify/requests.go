@@ -367,8 +367,8 @@ func (c *Claim) Facts() (all document.Facts) {
 const classes = "One for each class. " +
 	"A class is the time between two successive instants that matter in the run with the longest fault. " +
 	"The instants that matter are: each later expiry and each end of a validity period; " +
-	"each of these less the time that a message takes; the timeout of a client; " +
-	"the next act of the target; the next section of each client, from setting its keys to its release; " +
+	"each of these minus the time that a message takes; the timeout of a client; " +
+	"the next action of the target; the next critical section of each client, from setting its keys to its release; " +
 	"and the shortest restart that the scenario does not exclude. " +
 	"Instants that are closer together than the time of one message count as one. " +
 	"The last class begins after all of them."

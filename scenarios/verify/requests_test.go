@@ -406,7 +406,7 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := squeezed(verifyText(t, &Report{Verification: v}, 80))
-	for _, want := range []string{"late single faults of the run of seed 7 holds",
+	for _, want := range []string{"late single faults in the run with seed 7 holds",
 		fmt.Sprintf("In the run with seed 7, none of %d single faults breaks", v.Lengths[1].Schedules),
 		fmt.Sprintf("break each of %d requests and replies lost once: %[1]d runs", 2*len(r.Sent)),
 		fmt.Sprintf("each of %d messages delayed past each threshold", 2*len(r.Sent)),

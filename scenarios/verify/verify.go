@@ -156,8 +156,8 @@ var errNoKind = errors.New("no kind of fault can be tried: " +
 	"the scenario's mix includes no kind that the scenario promises to survive and that makes a difference")
 
 // errOneRun is returned if Options.Requests is combined with more than one fault, or with Delays, Orders or AllEnds.
-var errOneRun = errors.New("with requests, single faults are tried in one run, " +
-	"with the delays and the order of that run: remove faults, delays, orders and all-ends")
+var errOneRun = errors.New("with --requests, single faults are tried in one run, " +
+	"with the delays and the order of that run: remove --faults, --delays, --orders and --all-ends")
 
 // errPrograms is returned if the clients are programs but Options.Requests is not set.
 var errPrograms = errors.New("clients that are programs can be verified only in a single run, " +
@@ -320,15 +320,16 @@ func (v *Verification) Standing() (standing document.Result, open []string) {
 	for _, t := range v.laws() {
 		switch {
 		case t.Undecided > 0:
-			open = append(open, fmt.Sprintf("%s was undecided in %d schedules that reached their limit first%s", t.Law,
+			open = append(open, fmt.Sprintf("%s was undecided in %d schedules, "+
+				"which reached their limit before it could be decided%s", t.Law,
 				t.Undecided, orEnded(v.Scenario)))
 		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
-			open = append(open, fmt.Sprintf("%s must be kept, but no schedule exercised it", t.Law))
+			open = append(open, fmt.Sprintf("%s must be kept, but no schedule was able to test it", t.Law))
 		}
 		exercised = exercised || t.Exercised() > 0
 	}
 	if !exercised {
-		open = append(open, "no schedule exercised any promised law")
+		open = append(open, "no schedule was able to test any promised law")
 	}
 	if len(open) > 0 {
 		return document.Undecided, open

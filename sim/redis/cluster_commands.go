@@ -353,7 +353,7 @@ func (n *Node) clusterFailover(args []string) {
 	case m.self.master == nil:
 		n.data.ReplyError("ERR You should send CLUSTER FAILOVER to a replica")
 	case how == "":
-		n.data.ReplyError("ERR fencepost: CLUSTER FAILOVER is simulated with FORCE and TAKEOVER")
+		n.data.ReplyError("ERR fencepost: CLUSTER FAILOVER is simulated only with FORCE or TAKEOVER")
 	case how == "takeover":
 		m.epoch++
 		m.self.epoch = m.epoch

@@ -155,10 +155,10 @@ var passedCommands = []command{
 const (
 	random  = "its reply is random"
 	waiting = "of the blocking commands, only those on lists are simulated"
-	aServer = "it is about a real server"
+	aServer = "it administers a real server"
 	beyond  = "locks do not use it"
-	others  = "the simulation keeps no list of connections: break a connection by a fault"
-	help    = "it prints help for people"
+	others  = "the simulation keeps no list of connections: break a connection with a fault"
+	help    = "it only prints help"
 )
 
 // refused lists the Redis 7.0 commands and subcommands that the node refuses, with the reasons. A node that simulates
@@ -180,7 +180,7 @@ var refused = map[string]string{
 	"cluster|reset": aServer, "cluster|saveconfig": aServer, "cluster|set-config-epoch": aServer,
 	"cluster|addslots": aServer, "cluster|addslotsrange": aServer, "cluster|delslots": aServer,
 	"cluster|delslotsrange": aServer, "cluster|help": help,
-	"script|debug": aServer, "script|kill": "a script that runs too long is ended",
+	"script|debug": aServer, "script|kill": "a script that runs too long is stopped",
 
 	"client|info": others, "client|list": others, "client|kill": others, "client|pause": others,
 	"client|unpause": others, "client|reply": others,
@@ -201,7 +201,7 @@ var refused = map[string]string{
 	"zremrangebylex": beyond, "zlexcount": beyond,
 	"move": beyond, "swapdb": beyond,
 	"function|dump": aServer, "function|restore": aServer, "function|stats": aServer, "function|help": help,
-	"function|kill": "a function that runs too long is ended",
+	"function|kill": "a function that runs too long is stopped",
 }
 
 // refused8 lists the refused commands that were added after 7.0, up to 8.4. It does not include module commands

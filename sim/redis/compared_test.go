@@ -11,7 +11,7 @@ import (
 // uncompared lists the simulated Redis 7.0 commands that no test compares with redis-server, with the reason for each.
 var uncompared = map[string]string{
 	"client|id": "each server numbers its own connections",
-	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
+	"info":      "most of it administers a real server; TestVersionIsGivenInEveryText compares the version",
 }
 
 // patterns returns all patterns for random comparisons with redis-server, grouped by table.

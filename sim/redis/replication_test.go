@@ -339,7 +339,7 @@ func TestReplicaOfMovesANode(t *testing.T) {
 	})
 	records := c.run(time.Second)
 	want(t, "said", c.said, "2ms client-1 REPLICAOF redis-1 6379: +OK Already connected to specified master",
-		"4ms client-1 REPLICAOF nowhere 6379: -ERR fencepost: nowhere:6379 is not a node that this one knows",
+		"4ms client-1 REPLICAOF nowhere 6379: -ERR fencepost: this node does not know nowhere:6379",
 		"6ms client-1 REPLICAOF redis-1 x: -ERR Invalid master port", "8ms client-1 REPLICAOF NO ONE: +OK",
 		"10ms client-1 SET own x: +OK",
 		"12ms client-1 SLAVEOF redis-1 6379: +OK", "24ms client-1 GET own: $-1", "26ms client-1 WAIT 1 10: :1")

@@ -66,8 +66,7 @@ func replicaOf(n *Node, args []string) {
 	case master == n.repl.master:
 		n.data.ReplyStatus("OK Already connected to specified master")
 	case master == n.host.Name() || args[2] != resp.Port || !n.knows(master):
-		n.data.ReplyError("ERR fencepost: " + clip(args[1], 128) + ":" + args[2] +
-			" is not a node that this one knows")
+		n.data.ReplyError("ERR fencepost: this node does not know " + clip(args[1], 128) + ":" + args[2])
 	default:
 		n.repl.involved, n.repl.ordered = true, master
 		n.data.ReplyOK()

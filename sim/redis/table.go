@@ -147,7 +147,7 @@ var nodeCommands = slices.Concat([]nodeCommand{
 // dispatch executes a command, or queues it in a transaction, and appends the reply to n.data.Out.
 func (n *Node) dispatch(args []string) {
 	if len(args) == 0 {
-		n.data.ReplyError("ERR fencepost: a request without a command")
+		n.data.ReplyError("ERR fencepost: the request contains no command")
 		return
 	}
 	if n.face != nil && n.outward(args) {

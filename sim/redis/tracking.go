@@ -40,7 +40,7 @@ func parseOptions(args []string) (o options, trouble string) {
 			}
 			o.Prefixes = append(o.Prefixes, args[i])
 		case "redirect":
-			return o, "ERR fencepost: CLIENT TRACKING does not redirect"
+			return o, "ERR fencepost: the redirection of CLIENT TRACKING is not simulated"
 		default:
 			return o, resp.ErrSyntax
 		}

@@ -63,7 +63,7 @@ func (p *Process) encode(a alarm) []byte {
 // ofProcessorTime is the end of the error message for system calls that create a CPU-time timer. Profilers create such
 // timers.
 const ofProcessorTime = "for a timer that counts processor time, which is not modeled: " +
-	"turn the profiler off that uses it, or use a timer that counts real time"
+	"turn off the profiler that uses it, or use a timer that counts real time"
 
 // isReal reports whether a system call concerns ITIMER_REAL, the real-time timer. A call for a CPU-time timer ends the
 // run.

@@ -3,6 +3,7 @@
 package traced
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 
@@ -158,7 +159,7 @@ func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
 
 // forbidsListening makes the system call fail, as if a firewall were blocking incoming connections.
 func (t *thread) forbidsListening() outcome {
-	t.p.refuse("to " + t.name + " a socket to accept connections")
+	t.p.refuse(fmt.Sprintf("to %s a socket to accept connections", t.name))
 	return t.errs(unix.EACCES)
 }
 

@@ -30,7 +30,7 @@ func (t *thread) clone() outcome {
 	unix.PtraceCont(t.tid, 0)
 	st, err := wait(t.tid)
 	if err != nil || event(st) != unix.PTRACE_EVENT_CLONE {
-		m.fail(t, t.name, "and the kernel refused to create a thread")
+		m.fail(t, t.name, "but the kernel refused to create a thread")
 		return gone
 	}
 	tid, err := unix.PtraceGetEventMsg(t.tid)
@@ -38,7 +38,7 @@ func (t *thread) clone() outcome {
 		_, err = wait(int(tid))
 	}
 	if err != nil {
-		m.fail(t, t.name, "and its thread was lost: "+err.Error())
+		m.fail(t, t.name, "but the new thread was lost: "+err.Error())
 		return gone
 	}
 	p.lastID++

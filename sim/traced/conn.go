@@ -131,7 +131,7 @@ func (t *thread) connect() outcome {
 	}
 	c.To = to
 	if err := c.attach(own); err != nil {
-		t.p.m.fail(t, "connect", "and the machine could not connect it: "+err.Error())
+		t.p.m.fail(t, "connect", "but the simulation could not connect it: "+err.Error())
 		return gone
 	}
 	t.p.m.options.Network.Dialed(c)

@@ -93,11 +93,11 @@ func (t *thread) startsProcess(flags uint64) outcome {
 		return t.errs(unix.EINVAL) // as on kernels without process files
 	case flags&^modeled != 0 || flags&0xff != uint64(unix.SIGCHLD) || borrows && flags&unix.CLONE_VFORK == 0:
 		p.m.fail(t, t.name, fmt.Sprintf("to start another process with the flags %#x, which are not modeled: "+
-			"start it by fork or exec", flags))
+			"start it with fork or exec", flags))
 		return gone
 	case p.started == mostStarted:
-		p.m.fail(t, t.name, fmt.Sprintf("to start another process, although it has started %d already, "+
-			"which is the limit: does it start processes without end? live has no limit", p.started))
+		p.m.fail(t, t.name, fmt.Sprintf("to start another process, although it has already started %d, "+
+			"which is the limit: does it start processes endlessly? fencepost live has no limit", p.started))
 		return gone
 	}
 	if borrows {
@@ -105,12 +105,12 @@ func (t *thread) startsProcess(flags uint64) outcome {
 	}
 	pid, err := t.copies(flags)
 	if err != nil {
-		p.m.fail(t, t.name, "to start another process, and the kernel refused to: "+err.Error())
+		p.m.fail(t, t.name, "to start another process, but the kernel refused: "+err.Error())
 		return gone
 	}
 	child := p.child(pid)
 	if child.handle, err = unix.PidfdOpen(pid, 0); err != nil {
-		p.m.fail(t, t.name, "and its child was lost: "+err.Error())
+		p.m.fail(t, t.name, "but the new process was lost: "+err.Error())
 		return gone
 	}
 	if flags&unix.CLONE_PARENT_SETTID != 0 {

@@ -261,7 +261,7 @@ func (c *filesOf) restore(files []heldFile) error {
 			continue // a dead end has no state
 		default:
 			if path := fmt.Appendf(nil, "/proc/self/fd/%d\x00", f.fd); !poke(c.pid, c.spare, path) {
-				return errors.New("the stack of a copy cannot be written")
+				return errors.New("cannot write to the stack of a copy")
 			}
 			fd = c.call(unix.SYS_OPEN, c.spare, f.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW), 0)
 			if f.at != 0 {
@@ -278,7 +278,7 @@ func (c *filesOf) restore(files []heldFile) error {
 		for _, w := range f.watched {
 			event := le.AppendUint64(le.AppendUint32(nil, w.events), w.data)
 			if !poke(c.pid, c.spare, event) {
-				return errors.New("the stack of a copy cannot be written")
+				return errors.New("cannot write to the stack of a copy")
 			}
 			c.call(unix.SYS_EPOLL_CTL, uint64(f.fd), unix.EPOLL_CTL_ADD, uint64(w.fd), c.spare)
 		}

@@ -118,7 +118,7 @@ func (t *thread) replacesOutput() outcome {
 	added := append(head, program...)
 	before, call := make([]byte, len(added)), t.regs
 	if !peek(t.tid, sp, before) || !poke(t.tid, sp, added) {
-		t.p.m.fail(t, t.name, "and its stack cannot be written")
+		t.p.m.fail(t, t.name, "but its stack cannot be written to")
 		return gone
 	}
 	result := t.passThrough(func(r *unix.PtraceRegs) {

@@ -138,7 +138,7 @@ func inject(tid int, nr uint64, args ...uint64) (uint64, error) {
 		case st.Stopped() && event(st) == unix.PTRACE_EVENT_SECCOMP: // the filter is installed already
 			continue
 		case !st.Stopped() || st.StopSignal() != unix.SIGTRAP:
-			return 0, fmt.Errorf("it ended at its start (status %#x)", uint32(st))
+			return 0, fmt.Errorf("the process ended when it was started (status %#x)", uint32(st))
 		}
 		break
 	}

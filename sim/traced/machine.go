@@ -262,7 +262,7 @@ func (m *Machine) fail(t *thread, call, problem string) {
 }
 
 // busyProblem describes a thread that computes without making any system call at which it could be interrupted.
-const busyProblem = "has computed for %v of processor time without a system call and without reading a clock: " +
+const busyProblem = "has used %v of processor time without making a system call or reading a clock: " +
 	"in virtual time, nothing else can run meanwhile. If it waits for another thread, make it sleep in its loop"
 
 // errClosed is the error for using a machine after Close.

@@ -213,7 +213,7 @@ func (p *Process) prepare() (err error) {
 	program := filter()
 	head := le.AppendUint64(le.AppendUint64(nil, uint64(len(program)/8)), sp)
 	if !poke(p.pid, sp, program) || !poke(p.pid, sp-64, head) {
-		return errors.New("its stack cannot be written")
+		return errors.New("its stack cannot be written to")
 	}
 	if _, err := inject(p.pid, unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err

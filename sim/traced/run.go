@@ -130,7 +130,7 @@ func (m *Machine) enter(t *thread) {
 	c, known := calls[t.regs.Orig_rax]
 	if !known {
 		m.fail(t, nameOf(t.regs.Orig_rax), "which is not modeled: "+
-			"a program that needs it cannot run in virtual time yet; live runs it in real time")
+			"a program that needs it cannot run in virtual time yet; fencepost live runs it in real time")
 		return
 	}
 	t.name = c.name

@@ -102,7 +102,7 @@ func (t *thread) opensShared(path string, flags uint64) outcome {
 		}
 	}
 	if err != nil {
-		t.p.m.fail(t, t.name, "to create shared memory, which failed: "+err.Error())
+		t.p.m.fail(t, t.name, "to create shared memory, but this failed: "+err.Error())
 		return gone
 	}
 	name := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", os.Getpid(), own)

@@ -144,7 +144,7 @@ func (t *thread) dequeues(set signalSet) []byte {
 	before, arguments := make([]byte, used), le.AppendUint64(nil, uint64(set))
 	arguments = append(arguments, make([]byte, 16)...) // the time to wait
 	if !peek(t.tid, at, before) || !poke(t.tid, at, arguments) {
-		t.p.m.fail(t, t.name, "and its stack cannot be written")
+		t.p.m.fail(t, t.name, "but its stack cannot be written to")
 		return nil
 	}
 	result, err := t.asks(unix.SYS_RT_SIGTIMEDWAIT, at, at+24, at+8, 8)

@@ -129,8 +129,8 @@ func (p *Process) killedOrStopped(sig unix.Signal, d *dispositions, origin *thre
 	} else {
 		origin = p.threads[0]
 	}
-	p.m.fail(origin, call, "to send "+unix.SignalName(sig)+", which stops a process and is not modeled: "+
-		"pause a client by a fault instead")
+	p.m.fail(origin, call, fmt.Sprintf("to send %s, which stops a process and is not modeled: "+
+		"pause a client with a fault instead", unix.SignalName(sig)))
 	return true
 }
 

@@ -142,7 +142,7 @@ func copyThread(pid int, s *saved) (tid int, err error) {
 		at := s.thread.regs.Rsp - 256
 		before := make([]byte, sizeOfStack)
 		if !peek(tid, at, before) || !poke(tid, at, s.stack) {
-			return 0, errors.New("its stack cannot be written")
+			return 0, errors.New("cannot write to its stack")
 		}
 		_, err = inject(tid, unix.SYS_SIGALTSTACK, at, 0)
 		poke(tid, at, before)
@@ -191,7 +191,7 @@ func newThread(pid int) (tid int, err error) {
 			}
 			continue
 		case st.StopSignal() != unix.SIGTRAP || tid == 0:
-			return 0, fmt.Errorf("it did not get a thread (status %#x)", uint32(st))
+			return 0, fmt.Errorf("the process did not get a thread (status %#x)", uint32(st))
 		}
 		return tid, errors.Join(pokeCode(pid, old.Rip, code), unix.PtraceSetRegs(pid, &old))
 	}

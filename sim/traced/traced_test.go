@@ -414,16 +414,16 @@ func TestWhatCannotBeRun(t *testing.T) {
 	}{
 		{goProgram(t, "inotify"), "program calls inotify_init1 in thread 1000, which is not modeled"},
 		{python(t, "-c", "import signal; signal.setitimer(signal.ITIMER_PROF, 1)"), "program calls setitimer in " +
-			"thread 1000, for a timer that counts processor time, which is not modeled: turn the profiler off"},
+			"thread 1000, for a timer that counts processor time, which is not modeled: turn off the profiler"},
 		{python(t, "-c", "import signal; signal.getitimer(signal.ITIMER_VIRTUAL)"), "program calls getitimer in " +
-			"thread 1000, for a timer that counts processor time, which is not modeled: turn the profiler off"},
+			"thread 1000, for a timer that counts processor time, which is not modeled: turn off the profiler"},
 		{python(t, "-c", "import ctypes; ctypes.CDLL(None).timer_create(2, None, bytes(8))"), "program calls " +
 			"timer_create in thread 1000, for a timer that counts processor time, which is not modeled"},
-		{goProgram(t, "spin"), "program has computed for 200ms of processor time without a system call"},
-		{python(t, "-c", "while True: pass"), "program has computed for 200ms of processor time without a system call"},
+		{goProgram(t, "spin"), "program has used 200ms of processor time without making a system call"},
+		{python(t, "-c", "while True: pass"), "program has used 200ms of processor time without making a system call"},
 		{python(t, "-c", "import os\nwhile True: os.fork()"), "program calls clone in thread 1"},
 		{python(t, "-c", "import os\nwhile os.fork(): os.wait()"),
-			"program calls clone in thread 1000, to start another process, although it has started 300 already"},
+			"program calls clone in thread 1000, to start another process, although it has already started 300"},
 		{python(t, "-c", "import os; os.kill(0, 19)"), "program calls kill in thread 1000, to send SIGSTOP"},
 		{python(t, "-c", "import signal; signal.raise_signal(20)"),
 			"program calls tgkill in thread 1000, to send SIGTSTP"},

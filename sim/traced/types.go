@@ -105,7 +105,7 @@ type Exit struct {
 // String describes the exit in words.
 func (e Exit) String() string {
 	if e.Signal != "" {
-		return "was ended by the signal " + e.Signal
+		return fmt.Sprintf("was ended by the signal %s", e.Signal)
 	}
 	return fmt.Sprintf("ended with status %d", e.Code)
 }

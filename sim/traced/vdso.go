@@ -90,7 +90,7 @@ func standIns() map[string][]byte {
 func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	path := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", unix.Getpid(), m.pageFD)
 	if !poke(p.pid, sp, path) {
-		return errors.New("its stack cannot be written")
+		return errors.New("its stack cannot be written to")
 	}
 	fd, err := inject(p.pid, unix.SYS_OPEN, sp, unix.O_RDWR)
 	if err != nil {

@@ -93,10 +93,10 @@ var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vo
 	"hash-counter-watchdog-goes-on": processEnded}
 
 const processEnded = "A real client exits after its last critical section, and its watchdog ends with the process. " +
-	"In the simulator, the process goes on."
+	"In the simulator, the process continues to run."
 
-const outOfStep = "Three clients split the votes of five servers two, " +
-	"two and one only as long as they try at exactly the same times. " +
+const outOfStep = "Three clients split the votes of five servers (two, " +
+	"two and one) only as long as they try at exactly the same times. " +
 	"The timing of real processes drifts, so one of them soon wins."
 
 // Agrees reports whether the scenario ran both in simulation and in real time, with the same outcome and cause for

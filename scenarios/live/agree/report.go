@@ -88,9 +88,9 @@ func (a *Agreement) Document() *document.Document {
 	return &document.Document{
 		Title: document.Title{Name: "simulated and real", Size: text.Count(len(a.Rows), "scenario"), Verdict: verdict,
 			Tone: result.Tone(),
-			Summary: "The same scenarios in the simulator, " +
-				"and in real time on " + a.Servers + ", with each client as its own process. " +
-				"The outcome of every law and the cause of every violation are compared."},
+			Summary: fmt.Sprintf("The same scenarios in the simulator, and in real time on %s, "+
+				"with each client as its own process. "+
+				"The outcome of every law and the cause of every violation are compared.", a.Servers)},
 		Body: []document.Block{t, document.Paragraph{Words: fmt.Sprintf("%d agree, %d differ for a known reason, "+
 			"%d differ, %d cannot be run on both sides, %d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused,
 			n.Failed)}},
@@ -162,9 +162,9 @@ func repetitions(r *Row) string {
 	case r.Runs < 2:
 		return ""
 	case r.Agrees():
-		return fmt.Sprintf("; the real side agreed when it was repeated (%d runs)", r.Runs)
+		return fmt.Sprintf("; the real run agreed when it was repeated (%d runs)", r.Runs)
 	}
-	return fmt.Sprintf("; the real side differed in each of %d runs", r.Runs)
+	return fmt.Sprintf("; the real run differed in each of %d repetitions", r.Runs)
 }
 
 type agreementJSON struct {
@@ -182,7 +182,7 @@ type agreementJSON struct {
 type rowJSON struct {
 	Scenario    string        `json:"scenario"`
 	DividedBy   int           `json:"divided_by"`
-	Runs        int           `json:"runs" doc:"number of real runs until one agreed"`
+	Runs        int           `json:"runs" doc:"number of real runs until one of them agreed"`
 	Refused     string        `json:"refused,omitempty"`
 	Failed      string        `json:"failed,omitempty" doc:"the error that ended the run, if one did"`
 	Simulated   float64       `json:"simulated_seconds"`

@@ -141,7 +141,7 @@ func (f *cluster) enthrone() error {
 		led, err := f.agreed(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return &process.LateError{Err: fmt.Errorf("the members do not agree on a leader within %v: %w%s", patience,
+			return &process.LateError{Err: fmt.Errorf("the members did not agree on a leader within %v: %w%s", patience,
 				err, first.Daemon.LastWords())}
 		case err != nil:
 		case led == first:

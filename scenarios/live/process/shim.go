@@ -117,7 +117,7 @@ func (s *Shim) SetClocks(h sim.Host) error {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
 			return fmt.Errorf("a change of %v is impossible, "+
 				"because the server was started without the library that changes clocks: "+
-				"state the server's clock faults before the servers start", off.Round(time.Millisecond))
+				"list the server's clock faults before the servers start", off.Round(time.Millisecond))
 		}
 		return nil
 	}

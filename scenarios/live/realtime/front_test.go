@@ -259,7 +259,7 @@ func TestWhatIsNoCommandIsRefused(t *testing.T) {
 		"*1\r\n$4\r\nPI":           "EOF",
 		"PING\r\n":                 "+PONG",
 		"\r\n\nping\n":             "+PONG",
-		"SYNC\r\n":                 "-ERR fencepost: SYNC is not simulated: it is about a real server",
+		"SYNC\r\n":                 "-ERR fencepost: SYNC is not simulated: it administers a real server",
 	} {
 		r := newRig(t, plain{}, 0)
 		s := r.dial()

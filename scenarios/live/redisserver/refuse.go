@@ -1,6 +1,7 @@
 package redisserver
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -37,9 +38,9 @@ func (s *Server) refusal(name string, args []string) string {
 	}
 	switch {
 	case slices.Contains(theRuns, name):
-		return "ERR fencepost: " + strings.ToUpper(name) + " is not allowed for clients of a run"
+		return fmt.Sprintf("ERR fencepost: %s is not allowed for clients of a run", strings.ToUpper(name))
 	case slices.Contains(theRunsSubcommands[name], sub):
-		return "ERR fencepost: " + strings.ToUpper(name+" "+sub) + " is not allowed for clients of a run"
+		return fmt.Sprintf("ERR fencepost: %s is not allowed for clients of a run", strings.ToUpper(name+" "+sub))
 	case name == "select" && len(args) == 2 && args[1] != "0",
 		name == "copy" && len(args) > 3 && slices.ContainsFunc(args[3:], db):
 		return "ERR fencepost: clients may use only database 0, because only that one is recorded"

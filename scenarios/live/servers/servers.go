@@ -312,7 +312,7 @@ func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper)
 // unsupported returns an error if a scenario needs a feature that real Redis servers do not support in live runs.
 func unsupported(s *scenarios.Scenario) error {
 	refuse := func(what string) error {
-		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it runs only in the simulator"}
+		return &live.RefusedError{Reason: fmt.Sprintf("%s uses %s: it runs only in the simulator", s.Name, what)}
 	}
 	if s.Servers.SemiSync {
 		return refuse("semi-synchronous replication, which Redis does not offer")

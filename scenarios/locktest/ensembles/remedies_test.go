@@ -88,7 +88,8 @@ func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	t.Run("waits", func(t *testing.T) {
 		got := stuck(t, 0)
 		for _, words := range []string{"no request of client-1 for the lock reached a server until",
-			"remedy: set a timeout far below the ttl for each dial, each request (including the one for a session)"} {
+			"remedy: set a timeout far below the ttl for each connection attempt, " +
+				"each request (including the one for a session)"} {
 			if len(got) == 0 || !strings.Contains(strings.ToLower(got[0]), words) {
 				t.Errorf("want %q in %q", words, got)
 			}

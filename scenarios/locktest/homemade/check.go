@@ -86,7 +86,7 @@ func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int
 	}
 	judgeable(t, r)
 	if len(r.Breaches) == 0 {
-		t.Errorf("nothing is broken in %d runs: %s", r.Runs, l.Mistake)
+		t.Errorf("nothing was broken in %d runs: %s", r.Runs, l.Mistake)
 	}
 	for _, b := range r.Breaches {
 		l.follows(t, r, b)
@@ -116,8 +116,8 @@ func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach
 		slices.ContainsFunc(l.Shows, func(s Showing) bool { return s.is(b) }) ||
 		slices.ContainsFunc(l.Also, func(w Way) bool { return w.is(b) })
 	if !follows || b.Cause.Kind == checker.CauseNotRecorded {
-		t.Errorf("%s is broken: %s, in %d of %d runs, which does not follow from the mistake\nseed %d: %s", b.Law,
-			b.Cause, b.Runs, r.Runs, b.Seed, b.Story)
+		t.Errorf("%s was broken in %d of %d runs (%s), which the lock's deliberate mistake does not explain\n"+
+			"seed %d: %s", b.Law, b.Runs, r.Runs, b.Cause, b.Seed, b.Story)
 	}
 }
 

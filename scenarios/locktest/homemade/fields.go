@@ -57,8 +57,8 @@ func laterLocks() []SoundLock {
 		{Recipe: Recipe{Name: "function", Take: called("take", comparing), Give: called("give", comparing)},
 			Promises: Leased, Why: "A function is atomic, like a script, and its library survives a restart."},
 		{Recipe: Recipe{Name: "timed-field", Version: "8", Take: takeTimed, Give: giveTimed}, Promises: Leased,
-			Why: "HSETEX FNX sets the field, with its deadline, only if there is none. " +
-				"The release compares it and deletes it in one step."},
+			Why: "HSETEX FNX sets the field, with its deadline, only if it does not exist. " +
+				"The release compares the field and deletes it in one step."},
 		{Recipe: Recipe{Name: "timed-field-watchdog", Version: "8", Take: takeTimed, Give: giveTimed,
 			Renew: prolongTimed, Renewal: ByWatchdog}, Promises: Leased,
 			Why: "The watchdog moves the deadline of the field only if it contains the owner value."},
@@ -113,6 +113,6 @@ var brokenLater = []BrokenLock{
 		Shows: []Showing{{Plan: []string{"delay the answer to the HSETEX of client-1 to redis-1 by 400ms",
 			"pause client-1 for 10s after acquired"}, Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The field expires 8 s after HSETEX, " +
-				"and client-1 counts its validity from the answer, 400 ms later."}},
+				"and client-1 measures its validity from the answer, 400 ms later."}},
 		Found: []Family{Network}},
 }

@@ -511,7 +511,7 @@ func (c *Call) eval(script string, pairs ...string) (any, error) {
 		case name == "mode":
 			rest = append(rest, map[bool]string{false: "write", true: "read"}[c.reads()])
 		default:
-			return nil, fmt.Errorf("%s: no value for $%s", c.recipe.Name, name)
+			return nil, fmt.Errorf("%s: there is no value for $%s", c.recipe.Name, name)
 		}
 	}
 	if c.dress.Hashed {

@@ -116,7 +116,8 @@ func memberLocks() []SoundLock {
 		{Recipe: Recipe{Name: "hash-field", Take: takeField, Give: giveField}, Promises: Leased,
 			Why: "HSETNX never overwrites a field, and the release compares the field."},
 		{Recipe: Recipe{Name: "hash-mode", Take: takeMode, Give: giveMode}, Promises: Leased,
-			Why: "A release deletes the client's own field, and the hash only if no other client has a field in it. " +
+			Why: "A release deletes the client's own field. " +
+				"It deletes the hash only if no other client has a field in it. " +
 				"The next client to acquire the lock removes expired fields."},
 		{Recipe: Recipe{Name: "hash-deadline", Give: giveField,
 			Take: takeDeadline(`t[1] * 1000 + math.floor(t[2] / 1000)`)},
@@ -130,7 +131,7 @@ func memberLocks() []SoundLock {
 			Renewal: ByWatchdog, Inner: Twice},
 			Promises: Leased,
 			Why: "The work acquires the lock once more. " +
-				"The field counts both holds, and the watchdog goes on until the last release."},
+				"The field counts both holds, and the watchdog continues until the last release."},
 		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
 			Why: "The step that acquires the lock removes expired members and checks that no other member exists. " +
 				"A release removes the client's own member."},
@@ -156,7 +157,7 @@ return redis.call('del', @lock)`), Renew: prolongField, Renewal: ByWatchdog, Inn
 			Mistake: "The release deletes the hash, whatever the field counts.",
 			Trial:   `worker-10 deleted its own key "lock" before it called Unlock, and worker-1 got the lock as well`,
 			Shows: []Showing{{Way: Way{leaseExclusion, removedSelf}, By: "client-1",
-				Why: "The inner release of client-1 deletes its key, and the next client gets the lock at once."}},
+				Why: "The inner release of client-1 deletes its key, and the next client gets the lock immediately."}},
 			Also: []Way{{mutual, removedSelf}, {tolerance, refused}}, Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "hash-reentrant-watchdog-stops", Take: takeCount, Give: giveCount, Renew: prolongField,
 			Renewal: ByWatchdog, Inner: TwiceAndStopped}, Of: "hash-reentrant",
@@ -164,7 +165,7 @@ return redis.call('del', @lock)`), Renew: prolongField, Renewal: ByWatchdog, Inn
 			Trial:   `the key "lock" of worker-1 expired .* without a renewal`,
 			Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
 				Why: "client-1 works for 20 s. " +
-					"The inner release ends its watchdog at once, and its key expires at 8 s."}},
+					"The inner release ends its watchdog immediately, and its key expires at 8 s."}},
 			Also: []Way{{leaseExclusion, neverRenewed}}},
 		{Recipe: Recipe{Name: "hash-field-prolongs", Give: giveField, Take: script(`
 local made = redis.call('hsetnx', @lock, 'owner', $owner)
@@ -212,7 +213,8 @@ func brokenSets() []BrokenLock {
 			Shows: []Showing{{Plan: []string{"delay the ZADD of client-1 to redis-1 by 300ms"},
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no members. 10 ms later, client-2 counts none either and adds its own. " +
-					"client-1's member is added after that. No member has disappeared: the server granted both."}},
+					"client-1's member is added after that. No member has disappeared: " +
+					"the server granted the lock to both."}},
 			// After its late ZADD, client-1 sends PEXPIRE, which extends the set's lifetime, although the set contains
 			// client-2's member. If client-1 gets no answer to ZADD, it never sends PEXPIRE, and the set never expires.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},

@@ -49,11 +49,11 @@ var giveMembers = script(`return redis.call('zrem', @lock, $mode .. ':' .. $owne
 
 var readerLocks = []SoundLock{
 	{Recipe: Recipe{Name: "hash-readers", Take: takeReader, Give: giveReader, Shared: true}, Promises: Leased,
-		Why: "Only readers hold the lock together. Each reader sets the mode to the value that it has. " +
-			"A release deletes the client's own field, and the hash only if no other client has a field in it."},
+		Why: "Only readers hold the lock together. Each reader sets the mode to the value that it already has. " +
+			"A release deletes the client's own field. It deletes the hash only if no other client has a field in it."},
 	{Recipe: Recipe{Name: "zset-readers", Take: takeMembers("write"), Give: giveMembers, Shared: true},
 		Promises: Leased,
-		Why: "A reader waits for a writer, and a writer for everybody. " +
+		Why: "A reader waits for a writer, and a writer waits for everybody. " +
 			"A release removes the client's own member."},
 }
 
@@ -71,6 +71,6 @@ var brokenReaders = []BrokenLock{
 		Mistake: "A reader does not check whether a writer holds the lock.",
 		Shows: []Showing{{Way: Way{leaseExclusion, twice}, Seeds: 3,
 			Why: "A reader that asks while client-1 writes is granted the lock. " +
-				"No member has disappeared: the server granted both."}},
+				"No member has disappeared: the server granted the lock to both."}},
 		Found: []Family{Quiet}},
 }

@@ -149,7 +149,7 @@ func severalLocks() []SoundLock {
 			Why: "An element is pushed only if the list does not exist, and the release compares the element."},
 		{Recipe: Recipe{Name: "list-token", Take: popToken, Give: pushToken}, Promises: Faultless,
 			Why: "There is one token, and only one client can pop it. " +
-				"It does not expire, so a fault may lose it forever."},
+				"The token does not expire, so a fault may lose it forever."},
 		{Recipe: Recipe{Name: "signal", Take: waitsForSignal(setNX), Give: giveSignal}, Promises: Leased,
 			Why: "The signal only ends the wait; SET NX decides who gets the lock."},
 		{Recipe: Recipe{Name: "counter", Take: takeCounter, Give: giveCounter}, Promises: Leased,
@@ -159,7 +159,7 @@ func severalLocks() []SoundLock {
 if redis.call('incr', @lock) > 1 then return 0 end
 redis.call('pexpire', @lock, $ttl)
 return 1`), Give: del}, Promises: Faultless, Late: true,
-			Why: "As long as no client is late, a client deletes only a counter that it has raised to 1 itself."},
+			Why: "As long as no client is late, each client deletes only a counter that it has raised to 1 itself."},
 		{Recipe: Recipe{Name: "pair", Also: []string{"twin"}, Take: takePair, Give: givePair}, Promises: Leased,
 			Why: "Both keys are compared, set and deleted in one step."},
 		{Recipe: Recipe{Name: "token", Take: takeToken, Give: deleteOwn, Fences: true}, Promises: Tokened,
@@ -183,7 +183,7 @@ return 1`), Give: del}, Promises: Faultless, Late: true,
 			Why: "SET IFEQ sets the key only if it has the client's own value."},
 		{Recipe: Recipe{Name: "quorum", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
 			Why: "Two of three servers have the key, " +
-				"and the client starts counting the validity before the first request."},
+				"and the client starts measuring the validity before the first request."},
 	}
 }
 
@@ -197,7 +197,7 @@ var brokenSeveral = []BrokenLock{
 		Shows: atAnothers(removed, "LPOP removes that client's element, "+
 			"and the list ceases to exist."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "list-token-lost", Take: popToken, Give: pushToken}, Of: "list-token",
-		Mistake: "The lock is used although an answer may get lost.",
+		Mistake: "The lock is used even though an answer may get lost.",
 		Shows: []Showing{
 			{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
 				Way: Way{deadlock, nobodyHolds},
@@ -223,7 +223,7 @@ var brokenSeveral = []BrokenLock{
 			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{ownership, overwritten},
 				Why: "The lock is held only briefly, so a release often finds nobody waiting, " +
 					"and its signal stays in the list. The next client acquires the lock by SET NX. " +
-					"The client after that receives the old signal at once and overwrites the holder's key."},
+					"The client after that immediately receives the old signal and overwrites the holder's key."},
 			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{leaseExclusion, overwritten},
 				Why: "Then both hold the lock."}},
 		Found: []Family{Network}},
@@ -252,7 +252,7 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Shows: []Showing{{Plan: []string{"delay the answer to the INCR of client-1 to redis-1 by 400ms"},
 			Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
 			Why: "client-1 increments the token to 1 and learns it 400 ms later. " +
-				"Meanwhile client-2 increments it to 2 and holds the lock for 100 ms. " +
+				"Meanwhile, client-2 increments it to 2 and holds the lock for 100 ms. " +
 				"If client-1 then finds the lock free, it acquires the lock with token 1."}},
 		// client-2 must release the lock while client-1 is still waiting for the reply with its token, which takes up
 		// to 500 ms.
@@ -268,7 +268,7 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Of:      "hand-over",
 		Mistake: "The release hands the lock over without checking the owner.",
 		Trial:   `worker-1 .* the key "lock" of worker-100`,
-		Shows:   atAnothers(overwritten, "SET overwrites that client's value with that of the waiting client."),
+		Shows:   atAnothers(overwritten, "SET overwrites that client's value with the value of the waiting client."),
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
 }
 

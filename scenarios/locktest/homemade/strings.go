@@ -1,6 +1,7 @@
 package homemade
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -247,7 +248,7 @@ func stringLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
 			Why: "SET NX never overwrites a key. " +
-				"Each attempt has its own value, and the release compares it and deletes the key in one step."},
+				"Each attempt has its own value. The release compares it and deletes the key in one step."},
 		{Recipe: Recipe{Name: "string-watch", Take: setNX, Give: watching(deleteRead)}, Promises: Leased,
 			Why: "EXEC deletes the key only if it is unchanged since GET returned the client's own value."},
 		{Recipe: Recipe{Name: "string-per-acquire", Owner: PerAcquire, Take: setNX, Give: deleteOwn}, Promises: Leased,
@@ -272,7 +273,7 @@ return 1`)}, Promises: Leased,
 			Why: "EXEC sets the key only if it still does not exist."},
 		{Recipe: Recipe{Name: "string-rename", Take: renames("RENAMENX"), Give: deleteOwn}, Promises: Leased,
 			Why: "RENAMENX does nothing if the key exists. " +
-				"The expiry moves with the key; it counts from the preceding SET, as does the validity."},
+				"The expiry moves with the key. Both it and the validity are measured from the preceding SET."},
 		{Recipe: Recipe{Name: "string-json", Take: takeJSON, Give: giveJSON}, Promises: Leased,
 			Why: "The release compares the owner that the value contains."},
 		{Recipe: Recipe{Name: "string-delex", Version: "8", Take: setNX, Give: func(c *Call) (bool, error) {
@@ -287,8 +288,9 @@ return 1`)}, Promises: Leased,
 			Why: "The step that acquires the lock checks that the key has expired, " +
 				"or that its owner has written \"free\"."},
 		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn}, Promises: recordKeeps,
-			Why: "No key expires. A client that takes over the lock has seen the version that it replaces stay " +
-				"unchanged for a whole TTL, and the holder's TTL began before it wrote that version."},
+			Why: "No key expires. " +
+				"A client that takes over the lock has seen the old version stay unchanged for a whole TTL, " +
+				"and the holder's TTL began before it wrote that version."},
 		{Recipe: Recipe{Name: "record-with-heartbeat", Take: replaceStale(true), Give: deleteVersion, Renew: beat,
 			Renewal: ByWatchdog}, Promises: recordKeeps,
 			Why: "Like record, but the holder writes a new version before the TTL of the old one ends, " +
@@ -311,8 +313,9 @@ var brokenStrings = []BrokenLock{
 	{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
 		Of:      "string",
 		Mistake: "A client uses one value for all its locks.",
-		Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
-			Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
+		Shows: []Showing{{Plan: []string{fmt.Sprintf("delay the %s of client-1 to redis-1 by 6s", ownDeletion)},
+			Clients: 1,
+			Way:     Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
 			Why: "The release of client-1's first lock arrives at 10 s. " +
 				"Its second lock, which it has held since 8 s, has the same value."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
@@ -321,10 +324,10 @@ var brokenStrings = []BrokenLock{
 		Mistake: "All attempts of one Lock use the same value, " +
 			"so the request that undoes one of them may undo a later one.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
-			"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
+			fmt.Sprintf("delay the %s of client-1 to redis-1 by 8500ms", ownDeletion)}, Clients: 2, Seeds: 10,
 			Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
 			Why: "client-1 does not learn in time that its first SET has set the key, " +
-				"and undoes it with a script that arrives at 9 s. At 8 s the key expires. " +
+				"and undoes it with a script that arrives at 9 s. At 8 s, the key expires. " +
 				"If client-1 is the first to retry after that, it sets the key again with the same value, " +
 				"and the script deletes it: client-2 acquires the lock while the lease lasts."}},
 		Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
@@ -364,12 +367,13 @@ var brokenStrings = []BrokenLock{
 		Shows:   waitersProlong(), Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "string-unwatched-take", Take: setMissing, Give: deleteOwn}, Of: "string-watched-take",
 		Mistake: "There is no WATCH before GET.",
-		Shows: lateSet("EXEC", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its own. "+
+		Shows: lateSet("EXEC", "client-1 finds no key. 10 ms later, client-2 finds none either, so it sets its own. "+
 			"client-1's transaction arrives after that."), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watched-take-without-multi", Take: watching(setIfMissing), Give: deleteOwn},
 		Of:      "string-watched-take",
 		Mistake: "SET is sent without MULTI and EXEC, so WATCH has no effect.",
-		Shows: saying(lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its own. "+
+		Shows: saying(lateSet("SET", "client-1 finds no key. "+
+			"10 ms later, client-2 finds none either, so it sets its own. "+
 			"client-1's SET arrives after that."), "outside of a transaction"), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
 		Of:      "string-watch",
@@ -403,15 +407,16 @@ func brokenRecords() []BrokenLock {
 			return setAlways(c)
 		}}, Of: "tombstone",
 			Mistake: "The key is read by GET and set by SET instead of by one script.",
-			Shows: lateSet("SET", "client-1 finds no key. Neither does client-2 10 ms later, so it sets its own. "+
+			Shows: lateSet("SET", "client-1 finds no key. "+
+				"10 ms later, client-2 finds none either, so it sets its own. "+
 				"client-1's SET arrives after that."), Found: []Family{Network}},
 		{Recipe: Recipe{Name: "record-impatient", Take: replaceStale(false), Give: deleteOwn}, Of: "record",
 			Mistake: "The TTL is measured from when the client first found the lock taken, " +
 				"even if the version has changed since.",
 			Shows: []Showing{{Hold: 6 * time.Second, Way: Way{ownership, overwritten},
 				Never: []string{"whether or not there was one", "did not compare"},
-				Why: "client-1 holds the lock until 6 s, and one of the other clients from then on. " +
-					"The third client, which has waited since 0 s, replaces the second one's record at 8 s. " +
+				Why: "client-1 holds the lock until 6 s, and one of the other clients after that. " +
+					"The third client, which has waited since 0 s, replaces the second client's record at 8 s. " +
 					"It compares the version, but has not seen that version for a whole TTL."}},
 			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "deadline-getset", Take: replaceEnded, Give: func(c *Call) (bool, error) {
@@ -420,11 +425,12 @@ func brokenRecords() []BrokenLock {
 			}
 			return del(c)
 		}}, Of: "record",
-			Mistake: "GETSET writes before it is known whether the holder's lease is over, and nothing is compared.",
+			Mistake: "GETSET writes before the client knows whether the holder's lease is over, " +
+				"and nothing is compared.",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired",
 				"delay the GETSET of client-2 to redis-1 by 300ms"},
 				Seeds: 10, Way: Way{ownership, overwritten}, By: "client-2", Of: "client-3",
-				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, " +
+				Why: "client-1's lease ends at 8 s. If client-2 is the first to see that it has ended, " +
 					"its GETSET arrives after client-3's, and overwrites the key of client-3, which holds the lock."}},
 			Also: []Way{{ownership, removed}, {leaseExclusion, removed}, {leaseExclusion, overwritten}}, Found: nil},
 	}
@@ -473,7 +479,7 @@ func saying(all []Showing, words ...string) []Showing {
 // lateSet returns the Showings of a lock whose client first finds that the key is absent, and then sets it with a
 // separate request, which is delayed.
 func lateSet(command, why string) []Showing {
-	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
+	plan := []string{fmt.Sprintf("delay the %s of client-1 to redis-1 by 300ms", command)}
 	return []Showing{
 		{Plan: plan, Way: Way{ownership, overwritten}, By: "client-1", Of: "client-2", Why: why},
 		{Plan: plan, Way: Way{leaseExclusion, overwritten}, By: "client-1", Of: "client-2",

@@ -152,7 +152,7 @@ var mistakes = map[string]struct {
 		for began := time.Now(); time.Since(began) < time.Second; {
 		}
 		return newWatchdog(c)
-	}}, "the trial run, without faults, failed: the run did not end within 5s of processor time: libraries."},
+	}}, "the trial run, which has no faults, failed: the run did not end within 5s of processor time: libraries."},
 	"no Close": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		return newPooled(c)
 	}}, "4 goroutines are still there ten minutes after 1 run: libraries.newPooled.func1 (stranger_test.go:"},

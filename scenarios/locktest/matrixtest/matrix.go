@@ -87,7 +87,7 @@ func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 func Run(t *testing.T, clients []Client, families []Family) {
 	t.Helper()
 	if !*testkit.Update && !underway() {
-		t.Skip("it runs only with -update; otherwise its recorded findings are replayed")
+		t.Skip("this test runs only with -update; otherwise, its recorded findings are replayed")
 	}
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, seeds int) {
 			continue
 		}
 		if len(r.Digests()) != c.Seeds-r.Ignored {
-			t.Fatalf("%d runs of %d seeds could be judged", len(r.Digests()), c.Seeds)
+			t.Fatalf("only %d of %d runs (one for each seed) could be judged", len(r.Digests()), c.Seeds)
 		}
 		for seed, digest := range r.Digests() {
 			if was, known := first[seed]; known && was != digest {
@@ -53,7 +53,8 @@ func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 			t.Errorf("%d runs of %d", r.Runs, c.Seeds)
 		}
 		if memory > 0 && r.PeakMemory > 2*memory {
-			t.Errorf("all runs needed %d MB, but a tenth of them only %d MB", r.PeakMemory>>20, memory>>20)
+			t.Errorf("all runs together needed %d MB, but a tenth of the runs needed only %d MB", r.PeakMemory>>20,
+				memory>>20)
 		}
 		memory = r.PeakMemory
 		t.Logf("%d runs: %.1f s of CPU, at most %d MB per process, %d stopped", r.Runs, r.CPU.Seconds(),

@@ -114,7 +114,7 @@ func (r *Result) hasPlans(t *testing.T, client string) {
 		if !slices.ContainsFunc(r.Findings, func(f Finding) bool {
 			return f.Family == c.Family && f.Law == c.Law && f.Cause == c.Cause
 		}) {
-			t.Errorf("%+v of %s has no finding", c, client)
+			t.Errorf("%+v of %s has no matching finding", c, client)
 		}
 	}
 	folders, err := filepath.Glob(filepath.Join("testdata", client+"-*", "plan.txt"))

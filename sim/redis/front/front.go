@@ -137,7 +137,7 @@ func (k *caller) onlyAttempt(args []string) (of history.Attempt, err error) {
 	if asking > 1 && !slices.Contains(keyless, strings.ToLower(args[0])) {
 		return "", fmt.Errorf("several tasks of the client are requesting the lock, "+
 			"and %s was sent by a goroutine that none of their calls has started, "+
-			"so it is not known which task it belongs to: "+
+			"so it is not known to which task it belongs: "+
 			"test locks whose calls send their own requests, or a client with one task", strings.ToUpper(args[0]))
 	}
 	return of, nil
