@@ -50,8 +50,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 				"at a request or reply (each kind of request is equally likely), " +
 				"or at the time of an event, of an expiry or of the end of a validity"}},
 		{name: "guided", read: save(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "the share of plans that are variants of an earlier plan whose run came close to breaking a law; " +
-				"the others are purely random"}},
+			meaning: "the share of plans that are variants of an earlier plan whose run came close to breaking a " +
+				"law; the others are purely random"}},
 		{name: "at-points", read: save(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
 			meaning: "the share of faults that strike when a client passes a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },

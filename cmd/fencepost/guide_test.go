@@ -22,7 +22,7 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 		t.Errorf("%d lines are more than a page", n)
 	}
 	lists := strings.Split(string(text), "\n//\n// A ")[1:]
-	for _, kind := range []string{"kind of fault", "lock protocol", "law", "command of", "command that", "column",
+	for _, kind := range []string{"kind of fault", "lock protocol", "law", "command in", "command that", "column",
 		"backend"} {
 		found := false
 		for _, l := range lists {

@@ -30,7 +30,7 @@ var (
 	standingOnPage = regexp.MustCompile(`<div class="standing (\w+)">([^<]*)<`)
 	headlineOnPage = regexp.MustCompile(`<p class="headline"><b>([^<]*)</b>`)
 	lawInSummary   = regexp.MustCompile(`(?m)^\| (\S) \| [^|]*: ([a-z-]+) \| `)
-	brokenIn       = regexp.MustCompile(`^In [0-9,]+ of [0-9,]+ runs? ([a-z-]+) was broken\.`)
+	brokenIn       = regexp.MustCompile(`^In [0-9,]+ of [0-9,]+ runs?, ([a-z-]+) was broken\.`)
 	detail         = regexp.MustCompile(`(:| in [0-9,]+ of ).*`)
 )
 
@@ -121,7 +121,7 @@ func (f *forms) json(t *testing.T, text []byte) {
 	}
 	f.said["JSON"] = said{d.Verdict, d.Headline}
 	if m := brokenIn.FindStringSubmatch(d.Headline); m != nil {
-		if want := fmt.Sprintf("In %d of %d runs %s was broken.", d.Laws[m[1]].Violated, d.Seeds, m[1]); m[0] != want {
+		if want := fmt.Sprintf("In %d of %d runs, %s was broken.", d.Laws[m[1]].Violated, d.Seeds, m[1]); m[0] != want {
 			t.Errorf("the headline says %q, the counts %q", m[0], want)
 		}
 	} else if d.Seeds > 0 && strings.HasPrefix(d.Verdict, "broken") {

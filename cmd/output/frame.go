@@ -37,8 +37,8 @@ type Frame struct {
 	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register adds the --json, --junit and --html flags to a command. The argument page is the help text of --html. If it is
-// empty, the text is that of a command that writes no other files next to the page.
+// Register adds the --json, --junit and --html flags to a command. The argument page is the help text of --html. If it
+// is empty, the text is that of a command that writes no other files next to the page.
 func (f *Frame) Register(c *cobra.Command, page string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", cmp.Or(page, "write a report to `FILE`"))

@@ -440,7 +440,7 @@ func TestWarnings(t *testing.T) {
 	for lock, want := range map[string]string{
 		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",
 		"{protocol: set-nx-px, ttl: 300ms}": "",
-		"{protocol: set-nx-px, ttl: 549ms}": "the sections end 49ms before the TTL",
+		"{protocol: set-nx-px, ttl: 549ms}": "the TTL is only 49ms longer than the critical sections",
 		"{protocol: set-nx-px, ttl: 550ms}": "",
 		"{protocol: setnx}":                 "",
 	} {

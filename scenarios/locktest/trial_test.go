@@ -159,7 +159,7 @@ func TestTheTrialRun(t *testing.T) {
 		"does not look at its context": {Config{New: made(deaf, nil)}, ""},
 
 		"is one object for all": {Config{New: onlyOne()},
-			"Config.New returned the same Lock for worker-1 as for worker-10: create one for each"},
+			"Config.New returned the same Lock for worker-1 as for worker-10: create one Lock for each client"},
 		"panics": {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
 		"leaves something": {Config{New: newLeaking},
 			"4 goroutines are still there ten minutes after 1 run: "},
@@ -348,7 +348,7 @@ func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	}
 	const shared = "name: x\nservers: {redis: 1}\nlock: {protocol: library, shared: on}\n"
 	_, err := scenarios.ParseWith("x.yaml", []byte(shared), &scenarios.Code{})
-	if err == nil || !strings.Contains(err.Error(), "by a method Shared() bool") {
+	if err == nil || !strings.Contains(err.Error(), "with a method Shared() bool") {
 		t.Error(err)
 	}
 }

@@ -337,13 +337,13 @@ var brokenEnds = []BrokenLock{
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
-		Mistake: "Unlock does nothing.", Trial: `the key "lock" was still there after Unlock of worker-10`,
+		Mistake: "Unlock does nothing.", Trial: `the key "lock" still existed after Unlock of worker-10`,
 		Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
 			Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
 	{Recipe: Recipe{Name: "string-wrong-key", Take: setNX, Unchecked: true, Give: script(
 		`if redis.call('get', @other) == $owner then return redis.call('del', @other) end return 0`)}, Of: "string",
 		Mistake: "The release uses another key.",
-		Trial:   `the key "lock" was still there after Unlock of worker-10`,
+		Trial:   `the key "lock" still existed after Unlock of worker-10`,
 		Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
 			Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
 }
