@@ -123,8 +123,8 @@ func paragraph(advice []string) string {
 	return s
 }
 
-// The first string introduces advice for a lock whose code is unknown, since that advice may already be in use. The
-// second is used when there is no advice for such a lock.
+// The first string introduces advice for a lock whose code is unknown, since the lock may already follow that advice.
+// The second is used when there is no advice for such a lock.
 const (
 	unlessDone = "If you do not already do so: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."

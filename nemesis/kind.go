@@ -43,8 +43,8 @@ type definition struct {
 	arrange, begin, end func(*striker)
 	// endless is set if a fault of this kind never ends unless its line specifies a duration.
 	endless bool
-	// holds is set if the target does nothing once the fault has begun. If the trigger is an answer to a client, the
-	// fault then begins before the client acts on the answer.
+	// holds is set if the target does nothing once the fault has begun. In that case, if the trigger is an answer to a
+	// client, the fault begins before the client acts on the answer.
 	holds bool
 	// recordsItself reports whether f is not recorded until some time after it begins. The function is nil if faults of
 	// this kind are never recorded late.

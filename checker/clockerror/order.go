@@ -144,9 +144,9 @@ type ask struct {
 	token history.Token
 }
 
-// mayBeLater returns the process of a grant that took effect before g but may nevertheless be the later one, or "" if
-// there is no such grant. The order is uncertain if that grant may have been requested after g was decided, or if it
-// has the higher token.
+// mayBeLater returns the process of a grant that seems to precede g but may in fact follow it, or "" if there is no
+// such grant. The order is uncertain if that grant may have been requested after g was decided, or if it has the higher
+// token.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	other, latest := s.asked.ofOthers(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {

@@ -330,8 +330,8 @@ func (r *reading) sectionCause(a, b *section) string {
 }
 
 // lossTold returns the reason why a holder lost its key early, if the holder was told of the loss and its lease ended
-// at that time. In all other cases, it returns "": for example, if the key expired on time, if b set the key first, or
-// if the holder is b itself.
+// at the given time. In all other cases, it returns "": for example, if the key expired on time, if b had set the key
+// before the holder did, or if the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
 		g := r.Events[x.at].Grant

@@ -330,7 +330,7 @@ func (r *reading) liveOwner(i int) history.Attempt {
 	return ""
 }
 
-// tokenOrder compares the tokens of every two grants of the same lock.
+// tokenOrder compares the tokens of each pair of grants of the same lock.
 func (r *reading) tokenOrder() Finding {
 	outcome, tokens := Unchecked, 0
 	var broken []Breach

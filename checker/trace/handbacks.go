@@ -295,8 +295,8 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows reports whether the history makes it clear if a release had an effect. If the release did not have an effect,
-// shows stores in w.Left the positions of the records that set the keys left in place.
+// shows reports whether the history shows if a release had an effect. If the release had none, shows sets w.Left to the
+// positions of the records that set the remaining keys.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
 	crash := t.CrashAfter(g.Process, g.Release)

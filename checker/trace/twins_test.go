@@ -23,8 +23,8 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 }
 
 // TestTheSweepFindsThePairThatPairsFind checks that interval.clashes finds the same pairs as a comparison of all pairs.
-// The random spans are in any order. In some lists, a grant has several spans, like a lease with extensions. In others
-// it has only one, which may end before it begins, like a critical section.
+// The random spans are in any order. In some lists, a grant has several spans, as a lease with extensions does. In
+// others, a grant has a single span, as a critical section does; that span may end before it begins.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var v interval

@@ -104,8 +104,8 @@ type wait struct {
 	Result  history.Type    // zero if it never returned
 }
 
-// call is a client's read or write of the resource, its release, or its extension of a lease. It lasts from the event
-// that begins the operation to the event that ends it.
+// call is a client's read or write of the resource, its release of the lock, or its extension of a lease. It lasts from
+// the event that begins the operation to the event that ends it.
 type call struct {
 	span
 	F       history.F

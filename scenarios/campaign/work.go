@@ -9,9 +9,9 @@ import (
 	"fmt"
 )
 
-// Work consists of jobs that do not depend on each other. Everything that can be divided into such jobs is performed in
-// this way. The same Work runs on the cores of this process or, if the crew has Hands, in other processes on any
-// machine. R is the result of a job. It is sent as JSON, which must restore exactly the same value.
+// Work consists of jobs that do not depend on each other. Anything that can be split into such jobs runs as Work. The
+// same Work runs on the cores of this process or, if the crew has Hands, in other processes on any machine. R is the
+// result of a job. It is sent as JSON, which must restore exactly the same value.
 type Work[R any] struct {
 	Name  string // what the jobs are, for reports of progress, such as "points"
 	Stage string // unique name of the stage in its search; empty: the same as Name

@@ -98,8 +98,8 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestWhatARunDoesNotLeaveAgainMayBeKept checks that a library is believed to have started a goroutine once for the
-// whole program if it leaves the goroutine behind in one run, but does not leave another one behind in the next.
+// TestWhatARunDoesNotLeaveAgainMayBeKept checks when a goroutine that a run leaves behind counts as started once for
+// the whole program. It does if the next run does not leave another one behind.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {

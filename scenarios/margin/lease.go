@@ -141,8 +141,8 @@ func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie returns a number from 0 to 1 that ranks close calls in which the same number of lost keys was missing for a
-// violation. The number says how close the next key came to being lost.
+// tie returns a number from 0 to 1 that ranks close calls that fell short of a violation by the same number of lost
+// keys. The number says how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:

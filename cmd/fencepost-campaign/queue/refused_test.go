@@ -440,7 +440,8 @@ func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	}
 }
 
-// A search that stops because it has found enough counts as complete, even if a result that it does not need is lost.
+// TestASearchThatHasEnoughLacksNothing checks that a search that has found enough is complete when it stops, even if a
+// result that it does not need is lost.
 func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

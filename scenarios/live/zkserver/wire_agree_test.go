@@ -471,7 +471,7 @@ func (c *conversation) setWatches(line int) {
 	}}, fmt.Sprintf("%s as of %d %q", op, when, lists))
 }
 
-// bytes sends bytes that are not a request, in the middle of a connection.
+// bytes sends bytes that are not a request, partway through a conversation.
 func (c *conversation) bytes(line int, b string) {
 	c.take(&step{line: line, request: func(*side) []byte { return []byte(b) }}, fmt.Sprintf("bytes %q", b))
 }
