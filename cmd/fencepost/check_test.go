@@ -343,7 +343,7 @@ func TestPagesOfManyStaySmall(t *testing.T) {
 		"locks": {500, func(i int) (int, int, int, int) { return i % 9, i, 2 * i, 2*i + 1 },
 			[]string{"Porcupine's views show only 12 locks; those of 488 more are left out."}},
 		"sections": {9000, func(i int) (int, int, int, int) { return i % 9, 0, 2 * i, 2*i + 1 },
-			[]string{"3000 of 36000 events drawn"}},
+			[]string{"3000 of 36000 events are drawn"}},
 	} {
 		dir := t.TempDir()
 		var events []string

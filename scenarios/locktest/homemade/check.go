@@ -128,7 +128,7 @@ func (w Way) is(b locktest.Breach) bool {
 // acted finds the client that, according to an explanation, changed a key. owned finds the client that the key belonged
 // to.
 var (
-	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
+	acted = regexp.MustCompile(`(?:a request (?:of|from)|overwritten at \S+ s by) (client-\d)`)
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
 )
 

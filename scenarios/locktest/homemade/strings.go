@@ -374,12 +374,12 @@ var brokenStrings = []BrokenLock{
 		Mistake: "SET is sent without MULTI and EXEC, so WATCH has no effect.",
 		Shows: saying(lateSet("SET", "client-1 finds no key. "+
 			"10 ms later, client-2 finds none either, so it sets its own. "+
-			"client-1's SET arrives after that."), "outside of a transaction"), Found: []Family{Network}},
+			"client-1's SET arrives after that."), "in a transaction"), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
 		Of:      "string-watch",
 		Mistake: "DEL is sent without MULTI and EXEC, so WATCH has no effect.",
 		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by 6s"}, Way: Way{ownership, removed},
-			By: "client-1", Says: []string{"outside of a transaction"},
+			By: "client-1", Says: []string{"in a transaction"},
 			Why: "GET returns the client's own value at 4 s, and DEL arrives at 10 s."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
