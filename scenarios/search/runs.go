@@ -24,7 +24,7 @@ func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, firstSeed uint64, se
 	return newRuns(span, campaign.NewPlanned(faults)), err
 }
 
-// newRuns returns a Result with all counts at zero, for the span's seeds. All runs have plan's faults.
+// newRuns returns a Result for the span's seeds, with all counts at zero. Every run uses the faults in plan.
 func newRuns(span Span, plan []campaign.Planned) *Result {
 	r := &Result{Span: span, Laws: campaign.NewLaws(checker.Laws),
 		Repeated: &Repeated{Plan: make([]campaign.Planned, len(plan))}}

@@ -22,7 +22,7 @@ func mayBlock(name string, args []string) bool {
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands is like theRuns, but for subcommands.
+// theRunsSubcommands lists, for each command, the subcommands that are refused for the same reasons as theRuns.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},
