@@ -24,9 +24,9 @@ func (t *judge) strayBlame(at, set int) blame {
 }
 
 // miscounted lists the faults that made the victim believe that its lease lasted longer than its key. There are two
-// kinds. Some struck between the grant's first request and the grant itself: they paused the client, delayed the
-// answers to it, or made one server wait for another. The others slowed the client's clock or set it back before the
-// lease ended and before the leases clashed.
+// kinds. Some struck between the grant's first request and the grant itself: they paused the client, delayed its
+// messages to or from the servers that it counted, or made one server wait for another. The others slowed the client's
+// clock or set it back before the lease ended and before the leases clashed.
 func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At
 	g, lease := &t.Grants[n], t.History.Events[at].Grant

@@ -21,11 +21,11 @@ func init() {
 // deadlockFreedom checks that no client waits forever while no fault is active.
 //
 // A waiter is an acquire that has been called but has not returned. If it fails and the client calls it again within a
-// TTL, the wait continues. A waiter is stuck while nobody is acquiring its lock and no holder of the lock is making
-// progress. There is no progress if nobody holds the lock, or if each holder has crashed or is itself stuck waiting for
-// another lock, possibly in a cycle. A hold that is extended without limit, or that has a key that never expires,
-// counts as progress only until it has lasted as long as the longest declared hold. If a holder leaves without
-// crashing, the waiter's time restarts at zero. If a holder crashes while it is stuck, the time keeps running.
+// TTL, the wait continues. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
+// There is no progress if nobody holds the lock, or if each holder has crashed or is itself stuck waiting for another
+// lock, possibly in a cycle. A hold that is extended without limit, or that has a key that never expires, counts as
+// progress only until it has lasted as long as the longest declared hold. If a holder leaves without crashing, the
+// waiter's time restarts at zero. If a holder crashes while it is stuck, the time keeps running.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
 // no fault may have been active that could affect any process involved. (If no client uses the resource, faults in the

@@ -315,8 +315,9 @@ func (t *judge) deposed(i int) bool {
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry if an earlier try of the same attempt deleted the attempt's own key at position gone. The
-// request that deleted it was sent before the first request of the try that got the lock. Otherwise lateTry returns "".
+// lateTry returns LateTry if an earlier try of the same attempt deleted the attempt's own key at position gone. That is
+// the case if the request that deleted the key was sent before the first request of the try that got the lock.
+// Otherwise lateTry returns "".
 func (t *judge) lateTry(grant int32, gone int) string {
 	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
 	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
@@ -336,8 +337,9 @@ func (t *judge) neverTold(s *trace.Span) bool {
 }
 
 // causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows the cause.
-// Usually this is the record of the key's removal. But if a crash or failover undid an extension of the key, so that
-// the key expired at its old deadline, it is the record of the lost extension.
+// Usually this is the record of the key's removal. But the key may have expired at its old deadline because an
+// extension was lost. Then it is the record of the data loss that undid the extension or, if a deposed master or leader
+// made the extension, the record of the extension itself.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {

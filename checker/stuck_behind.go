@@ -143,8 +143,8 @@ type abandonedKey struct {
 //   - Its client is still waiting for the lock, because an earlier try by the client set the key or because, in a
 //     queue, the client has not noticed that it is first.
 //
-// A key that can expire must have been there for longer than a TTL. There must be too few servers without abandoned
-// keys to form a quorum.
+// A key that can expire must have been there for longer than a TTL. The servers that are up and have no abandoned key
+// must be too few for a quorum.
 func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *abandonedKey) {
 	var blocked []history.Process
 	for n := range t.blocking(keys) {

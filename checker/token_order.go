@@ -96,8 +96,8 @@ func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	return clashes
 }
 
-// mayHaveReturnedLater reports whether, with inexact clocks, grant a may not have returned until after grant b was
-// requested.
+// mayHaveReturnedLater reports whether, with inexact clocks, it is possible that grant a returned only after grant b
+// was requested.
 func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
 	return a.Process != b.Process && t.History.Header.ClockError > 0
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ShutDown is the kind of fault that shuts a server down cleanly, without data loss.
+// ShutDown is the kind of fault that shuts a server down cleanly. The server loses no data unless it has no
+// persistence.
 var ShutDown = register(definition{
 	words:   history.ShutDown,
 	parts:   []part{target, trigger, restart},

@@ -127,8 +127,8 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 }
 
 // linked reports whether a and b ever exchange messages. Clients exchange messages with servers and with the resource,
-// nodes in the same group with each other, the Sentinel with Redis nodes, and members of a consensus cluster with each
-// other.
+// Redis nodes with the others in their group (in a Redis Cluster, with all others), the Sentinel with Redis nodes, and
+// members of a consensus cluster with each other.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {

@@ -10,7 +10,7 @@ import (
 
 // TestTheAlarmOfContentionRingsWhereClientsCrowd checks that eight clients that compete for a lock and never give up
 // find it taken most of the time, which raises the contention alarm. A single client must never raise the alarm. How
-// long clients keep trying must make no difference to the alarm.
+// long clients keep trying makes no difference to the alarm.
 func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	for _, d := range testkit.Sample(t, locks.Definitions()) {
 		for clients, alarms := range map[string]bool{"1": false, "8": true} {

@@ -54,8 +54,8 @@ func (w *World) link(from, to ProcessID) *link {
 }
 
 // draw returns a message's travel time. The result depends on the link, the attempt, the phase, and the message's
-// number within the phase, but not on earlier draws. So removing a fault does not change the delay of any other
-// message.
+// number within the phase, but not on earlier draws. So removing a fault does not change the travel time that is drawn
+// for any message.
 func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)

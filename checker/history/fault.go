@@ -88,7 +88,7 @@ func (f F) Does() Effect { return f.kind().Does }
 // Loss is what a server loses in a crash.
 type Loss string
 
-// The kinds of data that a server can lose. Only crashes make servers lose data.
+// The kinds of data that a crash can make a server lose.
 const (
 	LosesUnsynced   Loss = "unsynced writes" // writes that were not fsynced
 	LosesEverything Loss = "everything"

@@ -162,9 +162,9 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns the same client's earlier attempt whose key window w depends on: the last attempt, other than
-// except, that set a key before the window was recorded. The key must still have been present at that time. earlierKey
-// returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// earlierKey returns the same client's earlier attempt whose key window w depends on: the last attempt that set a key
+// before the window was recorded, not counting the given exception. The key must still have been present at that time.
+// earlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -200,8 +200,8 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 }
 
 // joinedKey returns another client's attempt if window w's client has joined its key, for example a reader count. This
-// is the attempt, other than except, whose key the window's own attempt last extended before its grant. joinedKey
-// returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// is the attempt whose key the window's own attempt last extended before its grant, not counting the given exception.
+// joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {

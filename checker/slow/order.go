@@ -90,10 +90,10 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 }
 
 // offered reports whether the request at position i takes a key whose presence means that the lock is free, such as a
-// token in a list. The client that sent the request must be waiting for the lock. In addition, the attempt that set the
-// key must not have obtained the lock by setting it. That is the case if the attempt was never granted the lock. It is
-// also the case if the attempt obtained the lock by taking such a key, and set this key before that or while it held
-// the lock.
+// token in a list. The client must have been trying to acquire the lock when it sent the request. In addition, the
+// attempt that set the key must not have obtained the lock by setting it. That is the case if the attempt was never
+// granted the lock. It is also the case if the attempt obtained the lock by taking such a key, and set this key before
+// that or while it held the lock.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {

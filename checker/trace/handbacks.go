@@ -335,8 +335,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy returns the position of the last event that is not later than due, ignoring all events before position from.
-// If there is no such event, it returns from-1.
+// LastBy ignores all events before position from. Among the others, it finds the first event that is later than due,
+// and returns the position before it. If none is later, it returns the position of the last event.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// openEnd returns the end of a lease if the history does not record one. Usually this is when the holder was told that
-// the lock was lost. But a paused holder cannot be told. So if the holder was paused at any time since its key was last
-// renewed, the lease ends when the key is due to expire, if that is earlier. A key without an expiry counts as expired
-// once it has not been renewed for a TTL, because others may then take over the lock.
+// openEnd returns the end of a lease whose end the history does not record. Usually this is when the holder was told
+// that the lock was lost. But a paused holder cannot be told. So if the holder was paused at any time since its key was
+// last renewed, the lease ends when the key is due to expire, if that is earlier. A key without an expiry counts as
+// expired once it has not been renewed for a TTL, because others may then take over the lock.
 func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	due, renewed := t.lastDue(g, lease)
 	for i := range t.Faults {

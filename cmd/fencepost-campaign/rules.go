@@ -26,7 +26,7 @@ type finding struct {
 	Promised bool `json:"promised"`
 }
 
-// state is what has been found about a subject so far.
+// state is what has been found so far about one subject or, in a summary, about all of them.
 type state struct {
 	Findings []finding `json:"findings,omitempty"`
 	// Sure is the number of runs in which every promised law was exercised. If a promise was broken, it is 0.

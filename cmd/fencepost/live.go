@@ -202,8 +202,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged handles a run that could not be judged for reasons unrelated to the lock. It writes the history and returns
-// the error that the command ends with.
+// unjudged handles a run that could not be judged for reasons unrelated to the lock, once its history has been written.
+// It returns the error that the command ends with.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {

@@ -46,8 +46,8 @@ type Story struct {
 	timeline *Timeline
 }
 
-// Text writes the explanation, the remedy and the witness. It also says, for each fault, whether the law was still
-// violated without it.
+// Text writes the explanation, the remedy and the witness. It also says, for each trial, whether the law was still
+// violated without the faults that were left out.
 func (s Story) Text(p *text.Writer) {
 	alone := s.Judges.Alone()
 	if alone != "" {

@@ -57,7 +57,8 @@ func (b *subject) judge(base, t *Tried) {
 
 // mends reports whether a broken law now holds under the given faults, and is not broken either by the same faults on
 // other servers or by fresh faults. Violations that no lock can prevent usually do not count. They do count if the
-// unchanged lock broke the law in the same way and the violation is not gradual (see natures).
+// unchanged lock broke the law in the same way and the violation is not gradual (see natures). The change must not
+// leave the law undecided (see undecided).
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
 		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }

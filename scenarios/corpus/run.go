@@ -196,8 +196,7 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// ofLock implements campaign.Hands for exploring one sound lock. It passes each stage on to its embedded
-// campaign.Hands.
+// ofLock implements campaign.Hands for exploring one sound lock. It passes each stage on to other Hands.
 type ofLock struct {
 	hands campaign.Hands
 	name  string

@@ -20,7 +20,7 @@ func (c *child) dialControl(to realtime.Door) (k *control, err error) {
 	return k, err
 }
 
-// say sends a report. When the answer arrives, the function then is called with it.
+// say sends a report. When the answer arrives, it is passed to then.
 func (k *control) say(then func(answer []byte), args ...string) {
 	k.waiting = append(k.waiting, then)
 	k.Say(args)

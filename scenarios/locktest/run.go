@@ -399,8 +399,8 @@ func save(folder string, files map[string]string) error {
 // timeUp is the reason reported if -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker run r's seed once more, as part of task k. It calls handle for each of the worker's reports.
-// handle returns true if the report contains the result. If none does, onceMore returns the reason.
+// onceMore makes a worker repeat run r, as part of task k. It calls handle for each of the worker's reports. handle
+// returns true if the report contains the result. If none does, onceMore returns the reason.
 func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {

@@ -221,7 +221,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.have(third, waits, t.patience()) {
 		return
 	}
-	// The late Unlock deleted the key. This is allowed if the lock does not promise ownership.
+	// The late Unlock may have deleted the third client's key. This is allowed if the lock does not promise ownership.
 	if t.robbed(third) {
 		t.unlocks(third)
 		return

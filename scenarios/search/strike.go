@@ -46,8 +46,7 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// pickDuration picks a duration between 1 ms and the given maximum. Durations are uniformly distributed on a
-// logarithmic scale.
+// pickDuration halves the given maximum up to nine times, a random number of times. The result is at least 1 ms.
 func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }

@@ -83,9 +83,9 @@ func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
-// Intent compares the outcomes with what the scenario is meant to show. If there are no surprises, it says what was
-// expected. Otherwise, it says what was not. In both cases, it also names the laws that were broken but are not
-// promised. It returns "" if the scenario has no expectations and no such law was broken.
+// Intent compares the outcomes with what the scenario promises and expects. It names the promises or expectations that
+// were not met. If all of them were met and ok is set, it says what was expected. In either case, it also names the
+// laws that were broken but are not promised. It returns "" if there is nothing to say.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {

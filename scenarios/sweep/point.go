@@ -159,8 +159,8 @@ func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) stri
 	return v.doc.String()
 }
 
-// Seen returns a scenario file for a point, in which the expected outcome for each law is its outcome in the run with
-// the given seed.
+// Seen returns a scenario file for a point. The file expects each law to hold or to be violated as in the run with the
+// given seed. It expects nothing of the laws that this run did not decide.
 func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
@@ -192,7 +192,7 @@ type sweeper struct {
 
 // runMore performs those of the given runs that have not been performed at the point yet. It stops early when ctx is
 // done. If until lists any laws, it also stops as soon as each of them has been violated in some runs but not in all.
-// For each law of which this became true, runMore returns the run after which it did.
+// turned contains each run after which this first became true of one of them.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

@@ -18,8 +18,9 @@ type deadline struct {
 
 // jumps returns how far a process's wall clock may jump at opening o (a place where a fault can start), in ascending
 // order. For each deadline on that clock and each later action, there are two jumps: one that makes the deadline pass
-// just before the action, and one that makes it pass just after. Two more jumps go beyond all deadlines, one forward
-// and one back.
+// just before the action, and one that makes it pass just after. There is a third if the process sets the deadline
+// later by its own clock, because such deadlines are in whole milliseconds. Two more jumps go beyond all deadlines, one
+// forward and one back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}
@@ -41,7 +42,8 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
-// deadlines returns the deadlines that a jump at opening o could affect: those on the clock of the opening's target.
+// deadlines returns the deadlines that a jump of the target's wall clock at opening o could affect: those that the
+// target reaches by its own clock, and those that it sets later for keys on other processes.
 func (g *grower) deadlines(o *opening) []deadline {
 	var list []deadline
 	for _, m := range g.parent.due(o.at) {

@@ -207,9 +207,9 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 }
 
 // thresholds returns the instants at which it may matter whether a fault has already ended. It finds them in a run in
-// which the fault never ends: they are the times at which keys expire, client timeouts that the fault may outlast, and
-// each client's next section. If several instants are closer together than a message's travel time, thresholds returns
-// only the first and the last of them.
+// which the fault never ends: they are the times at which keys expire, the target's next action, client timeouts that
+// the fault may outlast, and each client's next section. If several instants are closer together than a message's
+// travel time, thresholds returns only the first and the last of them.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {

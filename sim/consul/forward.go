@@ -48,8 +48,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		r.Reply(refused.bytes())
 		return
 	}
-	// In Consul, the leader chooses the session's ID. Here, the member that received the request chooses it, which also
-	// makes it unique.
+	// In Consul, the leader chooses the session's ID. Here, the member that received the request chooses it. This ID is
+	// unique, too.
 	if c.op == opSessionCreate {
 		s.last++
 		c.session.ID, c.session.Node = s.newID(m), string(m.Name())

@@ -9,9 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements publish and subscribe. A message is sent once to each client that is subscribed when it is
-// published. It is not written to the append-only file. Replicas get it in the stream of effects, for their own
-// subscribers.
+// This file implements publish and subscribe. A message goes to the clients that are subscribed when it is published. A
+// client that is subscribed to the channel and to a matching pattern gets it twice. The message is not written to the
+// append-only file. Replicas get it in the stream of effects, for their own subscribers.
 
 // audience is one kind of subscription: to channels, to channel patterns, or to shard channels.
 type audience struct {
@@ -147,7 +147,7 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 	}
 }
 
-// publish implements PUBLISH and SPUBLISH. The reply is how many of this node's clients get the message.
+// publish implements PUBLISH and SPUBLISH. The reply is how many times the message is sent to clients of this node.
 func publish(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		if n.member != nil {
@@ -159,8 +159,8 @@ func publish(kind int) func(n *Node, args []string) {
 	}
 }
 
-// publish pushes a message to this node's subscribers, and returns how many there are. The channel's subscribers come
-// first, followed by the subscribers to patterns, each in the order in which they subscribed.
+// publish pushes a message to this node's subscribers, and returns how many pushes it made. The channel's subscribers
+// come first, followed by the subscribers to matching patterns, each in the order in which they subscribed.
 func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	if i, found := n.audiences[kind].find(name); found {
 		a := &n.audiences[kind]

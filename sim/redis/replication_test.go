@@ -27,8 +27,8 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		// WAIT counts the replicas that have received "SET lock b", the last write before MULTI. No replica has been
-		// asked for an acknowledgment yet.
+		// WAIT counts the replicas that have acknowledged "SET lock b", the last write before MULTI. None has been
+		// asked to do so yet.
 		s.do(master, "EXEC")
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))
 		s.do(master, "WAIT x 0")

@@ -164,7 +164,7 @@ func (n *Node) limit(b *blocked) {
 	}
 }
 
-// limitAgain resets the timers of all waits after the wall clock has changed.
+// limitAgain resets the timers of all waits, except those of semi-synchronous writes, after the wall clock has changed.
 func (n *Node) limitAgain() {
 	for _, b := range n.waiting {
 		if b.reply == nil {

@@ -23,8 +23,8 @@
 // before proposing it; here each member checks it when applying it, with the same result. A zxid consists of raft's
 // term and a count within the term. A single server, which does not count as an ensemble, has only the count. A member
 // that has lost its leader starts a campaign after 0.2 to 0.4 s. If the campaign fails, it waits just as long before
-// trying again, and doubles that time after each further failure. When a run begins, the ensemble is already running,
-// with its first member as leader.
+// trying again, and doubles that time after each of the next few failures. When a run begins, the ensemble is already
+// running, with its first member as leader.
 //
 // All members agree, through the log, on which connection a session belongs to, whereas ZooKeeper's leader keeps it
 // only in memory. Therefore a late request on an earlier connection is refused with SESSIONMOVED even after a change of

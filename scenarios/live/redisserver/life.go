@@ -402,7 +402,7 @@ func (x *life) removeKeys(name history.Lock, why history.Why) error {
 	return err
 }
 
-// touch reads keys that are due to expire, which makes the server delete those that have expired.
+// touch reads keys whose deadlines have passed, which makes the server delete those that have expired.
 func (x *life) touch(names []string) error {
 	if _, err := look(x.admin, x.s.cfg.seven, names); err != nil {
 		return err

@@ -106,7 +106,7 @@ func (s *Server) Closed(conn uint64) {
 	})
 }
 
-// Wake reads the keys that are due to expire.
+// Wake reads the keys whose deadlines have passed.
 func (s *Server) Wake(uint64) {
 	x := s.life
 	names := s.records.due(s.Host.Wall())
@@ -130,7 +130,7 @@ func (s *Server) arm() {
 // retry is the delay before rereading a key that has expired by the world's clock but not yet by the server's clock.
 const retry = time.Millisecond
 
-// touchedDue records the effects of reading the keys that were due to expire.
+// touchedDue records the effects of reading the keys whose deadlines had passed.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.records.note(s.Host.Wall(), "", 0, nil, said, keys)
 	if len(s.records.due(s.Host.Wall())) > 0 {

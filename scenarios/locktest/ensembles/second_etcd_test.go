@@ -52,8 +52,8 @@ func etcdKey(r *rand.Rand) []byte {
 	return []byte(oneOf(r, etcdKeys...))
 }
 
-// etcdEnd returns a random end for a range: none, the end of a prefix, the end of all keys, or an end that comes before
-// the range's beginning.
+// etcdEnd returns a random end for a range, such as none, the end of a prefix, the end of all keys, or an end that
+// comes before the range's beginning.
 func etcdEnd(r *rand.Rand) []byte {
 	return oneOf(r, nil, nil, nil, []byte("lock0"), []byte{0}, []byte("lock/"), []byte("a"), []byte("m"))
 }

@@ -132,8 +132,8 @@ func (s *apiSide) show(v map[string]any) string {
 // versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
-// earlier returns an object's most recent state if back is 0, the state before that if back is 1, and so on. If no such
-// state has been seen, it returns an empty object.
+// earlier returns the metadata of an object's most recent state if back is 0, of the state before that if back is 1,
+// and so on. If no such state has been seen, it returns an empty object.
 func (s *apiSide) earlier(name string, back int) map[string]any {
 	all := s.seen[name]
 	if len(all) <= back {

@@ -37,8 +37,8 @@ var rare = map[string]struct {
 }
 
 // TestAimedFaultsFindWhatRandomOnesSeldomMeet searches from five start seeds. It checks that each search with the
-// default mix shows the rare finding, in more schedules than with random faults. It logs all other findings. The test
-// runs only if FENCEPOST_FULL=1 is set.
+// default mix shows the rare finding, and that all these searches together show it in more schedules than the searches
+// with random faults do. It logs all other findings. The test runs only if FENCEPOST_FULL=1 is set.
 func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") == "" {
 		t.Skip("FENCEPOST_FULL=1 asks for it")

@@ -201,11 +201,11 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets its own paragraph. A breach of mutual-exclusion gets one only if it was
-// caused by slow work, because its other causes are described under lease-exclusion. A breach caused by a miscounted
-// validity gets one only under lease-exclusion, and not if the faults are pauses. On replicated servers, such a breach
-// does not get a paragraph, and neither does a breach without a recorded cause: if one of two masters granted an
-// extension, the checker does not report what happened to it.
+// described reports whether a breach gets its own paragraph. A breach without a recorded cause gets one unless the
+// servers are replicated: if one of two masters granted an extension, the checker does not report what happened to it.
+// A breach caused by a miscounted validity gets one only under lease-exclusion, on servers that are not replicated, and
+// not if the faults are pauses. Any other breach of mutual-exclusion gets one only if it was caused by slow work,
+// because its other causes are described under lease-exclusion.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:
@@ -216,8 +216,8 @@ func described(c cell, b locktest.Breach) bool {
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
 
-// offer stores the candidate if it is the first for its kind of violation, or if its client is better protected than
-// the stored one's.
+// offer stores the candidate if it is the first for its kind of violation, or if it ranks before the stored one: a
+// careful client comes first, then an unprotected one, then one that only uses fencing tokens.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
 	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.protection.name) }

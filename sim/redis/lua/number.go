@@ -132,7 +132,7 @@ func (e *Engine) arithmetic(strings *lua.LTable) {
 }
 
 // operateOn executes an operator if at least one operand is a string. If an operand cannot be converted to a number, it
-// uses the other operand's metatable, as Lua does.
+// uses the metatable of the operand that is not a string, as Lua does.
 func operateOn(L *lua.LState, event string, a, b lua.LValue, operate func(a, b float64) float64) int {
 	x, ok := numberOf(a)
 	y, ok2 := numberOf(b)
