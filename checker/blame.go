@@ -197,7 +197,7 @@ func (t *judge) wokeLate(n int32, from, over int) bool {
 }
 
 // missedBeat finds the pause that was active when the lease ended and so kept the holder from renewing it. missedBeat
-// returns nil unless the holder had renewed before or the lock service's clients renew in the background.
+// returns nil if the holder never asked for an extension and the lock service's clients do not renew in the background.
 func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
@@ -339,9 +339,9 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 	return held, false, faults
 }
 
-// hanging lists the faults that delayed an extension until the lease ended. If the client was still waiting for the
-// answer in the last third of the TTL, these are all faults that delayed the extension. Otherwise, they are only the
-// faults that were active in that last third.
+// hanging lists the faults that delayed an extension until the lease ended. If the extension returned in the last third
+// of the TTL or later, these are all faults that delayed it. If it returned earlier or never, they are only the faults
+// that were active in that last third.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -352,8 +352,8 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 
 // parting returns those of the given faults that together kept an extension from reaching a quorum of servers. It adds
 // faults one by one, those that affect the most servers first, until no quorum is left. If the remaining faults alone
-// would also have had this effect, it then adds as many of them as that takes, and so on. If all faults together leave
-// a quorum, it returns the whole list.
+// would also have had this effect, it then adds as many of them as that takes, and so on, as long as it has found fewer
+// than mostBlamed faults. If all faults together leave a quorum, it returns the whole list.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {

@@ -17,8 +17,8 @@ import (
 // crash counts as an operation. Of the histories that differ only in process names, the test tries only one. The
 // outcomes of releases, and of acquires that were not granted, vary only in the rows that set outcomes.
 //
-// The test takes about half a minute on two cores, and several times as long with -race. Unless this is a full run, it
-// omits the larger rows, which take most of the time.
+// The test takes about half a minute on two cores, and several times as long with -race. Only a full run tries the
+// largest rows, which take most of the time. On a developer's machine, the test omits a few others as well.
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int

@@ -23,9 +23,9 @@ func (t *judge) keyless(s *trace.Span) bool {
 }
 
 // keysOf lists the keys that a client has when it is told that it has the lock. For each key, it returns the position
-// at which the key was set. In a service with one replicated log, only keys that already existed when the acquire was
-// called count. own reports whether the attempt itself set one of the keys. recorded reports whether the servers record
-// the lock's keys at all.
+// at which the key was set. A key that has disappeared before then does not count. In a service with one replicated
+// log, however, a key that did not disappear until after the acquire was called still counts. own reports whether the
+// attempt itself set one of the keys. recorded reports whether the servers record the lock's keys at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
 	for _, i := range t.Keys {

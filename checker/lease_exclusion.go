@@ -73,7 +73,7 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 }
 
 // undecidedBy returns a grant whose window is not recorded and which may have overlapped another grant, or nil if there
-// is none. It is called when no two recorded windows overlap.
+// is none. It is called when the recorded windows alone do not break the law.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])

@@ -65,7 +65,8 @@ type Fault struct {
 	// OneWay (Cut only) means that only messages from Left to Right are stopped.
 	OneWay bool
 	// For a Jump, By is how far the clock jumps: backward if negative, and never zero. For a DelayLink or DelayMessage,
-	// it is how much later a message arrives. For a SlowFsync, it is how much longer an fsync takes. Both are positive.
+	// it is how much later a message arrives. For a SlowFsync, it is how much longer an fsync takes. These two delays
+	// are positive.
 	By time.Duration
 	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is negative for slower clocks, within
 	// ±MaxPPM, and never zero.

@@ -99,6 +99,6 @@ func heapUse(f func(seed uint64)) (allocations, bytes uint64) {
 	return (after.Mallocs - before.Mallocs) / seeds, (after.TotalAlloc - before.TotalAlloc) / seeds
 }
 
-// near reports whether two figures differ by at most 1%. Go's maps grow at random times, so figures are never exactly
-// equal.
+// near reports whether two figures differ by at most 1%. Go's maps grow at random times, so figures may differ
+// slightly.
 func near(got, want uint64) bool { return 99*want <= 100*got && 100*got <= 101*want }

@@ -330,8 +330,8 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether one of the named expectations is not met in any of the runs. Each name is that of a law that
-// should be violated, or of a metric.
+// ceases reports whether at least one of the named expectations is met in none of the runs. Each name is that of a law
+// that should be violated, or of a metric.
 func (s *Scenario) ceases(runs []format.Judgment, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(runs, func(j format.Judgment) bool {

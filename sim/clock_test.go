@@ -29,8 +29,8 @@ func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsWhileTheClockJumpsWakes makes a sleeping client's clock jump many times, at rates at which readings must
-// be rounded. The client must wake at exactly the same time as it would without the jumps.
+// TestWhoWaitsWhileTheClockJumpsWakes makes a sleeping client's clock jump, in each run at a different time, and at
+// rates at which readings must be rounded. The client must wake at exactly the same time as it would without the jump.
 func TestWhoWaitsWhileTheClockJumpsWakes(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -5, 7, 333_333} {
 		woken := func(jump Time) (at Time) {

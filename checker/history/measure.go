@@ -63,13 +63,13 @@ const (
 	RenewalStops Lapse = "renewal-stops"
 )
 
-// Applies reports whether a measure is known to apply.
+// Applies reports whether the lock's users are known to apply a measure.
 func (h *Header) Applies(m Measure) bool { return slices.Contains(h.Measures, m) }
 
-// MayApply reports whether a measure is known to apply, or may apply.
+// MayApply reports whether the lock's users apply a measure or may apply it.
 func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 
-// Unsure reports whether the header lists m among the measures that may or may not apply.
+// Unsure reports whether the header lists m among the measures that the lock's users may or may not apply.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
 // StatesMeasures reports whether the header lists any measures. Recorded histories' headers seldom do.

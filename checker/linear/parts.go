@@ -8,9 +8,9 @@ import (
 
 // Parts checks a lock's critical sections in parts, so that the memory needed for a check does not grow quadratically
 // with the length of the history. A part ends at an instant at which nobody is inside: if a section's enter had
-// returned before the instant, its leave had already been called. These sections are called the earlier sections, all
-// others the later sections. The whole is linearizable if and only if the earlier sections are linearizable and the
-// later sections are linearizable:
+// returned before the instant, its leave had already been called. The sections whose enters had returned are called the
+// earlier sections, all others the later sections. The whole is linearizable if and only if the earlier sections are
+// linearizable and the later sections are linearizable:
 //
 // "Only if": in a legal order, each section is left after it is entered, and no two sections overlap unless both are
 // shared. (For a semaphore, no more sections than permits are open at the same time.) This is also true of any subset

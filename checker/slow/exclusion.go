@@ -51,8 +51,8 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 	return pieces
 }
 
-// releasedBefore reports whether the call to release a section came before g, a grant or an extension, took effect. If
-// so, g does not count.
+// releasedBefore reports whether a section's release was called too early for g, a grant or an extension, to count:
+// before g was granted, or at the same instant unless g's validity is empty.
 func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Time) bool {
 	released := r.time(s.release)
 	return released < g.Granted || released == g.Granted && until > g.Granted
@@ -330,8 +330,8 @@ func (r *reading) sectionCause(a, b *section) string {
 }
 
 // lossTold returns the reason why a holder lost its key early, if the holder was told of the loss and its lease ended
-// at the given time. In all other cases, it returns "": for example, if the key expired on time, if b had set the key
-// before the holder did, or if the holder is b itself.
+// at the given time. In all other cases, it returns "": for example, if the key expired on time, if b's key was set
+// before the holder's, or if the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
 		g := r.Events[x.at].Grant

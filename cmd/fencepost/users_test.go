@@ -106,7 +106,8 @@ work: {hold: %s}
 limit: 60s
 `
 
-// patientLock is a lock whose TTL and timeout are longer than any host stall. A run takes as long as the TTL.
+// patientLock is a lock whose TTL and timeout are longer than a host stall is likely to be. A run takes as long as the
+// TTL.
 const patientLock = "set-nx-px, ttl: 10s, timeout: 20s"
 
 // TestTheAgainLineRunsOnTheSameServers checks the repeat commands in the report and in the plan file by executing them.

@@ -77,7 +77,7 @@ func power(tens int) int64 {
 	return p
 }
 
-// second is one second as a power of ten of nanoseconds (10^9). Durations near a second count as the roundest.
+// second is the exponent of one second, which is 10^9 ns. Durations near a second count as the roundest.
 const second = 9
 
 func durationRoughness(d time.Duration) int64 { return roughness(int64(max(d, -d)), second) }
@@ -108,7 +108,8 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller returns numbers below n to try instead of n: 1 to 12, then numbers at growing intervals, and always n-1.
+// smaller returns numbers below n to try instead of n: 1 to 12, then n/2, n/4 and so on, together with n minus each of
+// these, and always n-1.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

@@ -126,7 +126,7 @@ func TestTheSimplestFaults(t *testing.T) {
 	}
 }
 
-// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd draws thousands of faults. For each fault, it checks that every result of
+// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd draws hundreds of faults. For each fault, it checks that every result of
 // Simpler is valid, can be written as text and parsed again without change, and has a smaller measure than the fault.
 // The first result must be the simplest, and repeated simplification must end.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {

@@ -129,7 +129,7 @@ func TestMain(m *testing.M) {
 }
 
 // theMachine returns the machine that all tests share, which it starts on the first call. If there is no browser, it
-// skips the test. With FENCEPOST_FULL, as in .ci/run, the test fails instead.
+// skips the test. If FENCEPOST_FULL is set, as it is for these tests in .ci/run, the test fails instead.
 func theMachine(t *testing.T) *machine {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil && os.Getenv("FENCEPOST_FULL") == "" {

@@ -188,8 +188,8 @@ func codeSpan(words string) string {
 	return ticks + words + ticks
 }
 
-// backticks returns a sequence of more backticks than the given number. It is longer than any such sequence in the
-// text.
+// backticks returns a sequence of backticks that is longer than any such sequence in the text and contains more than
+// the given number of backticks.
 func backticks(text string, more int) string {
 	longest, run := more, 0
 	for _, r := range text {

@@ -139,7 +139,7 @@ func wellFormed(t *testing.T, f *checker.Finding, got string) {
 	}
 }
 
-// eventAt returns an event of a client's at a time in seconds.
+// eventAt returns a client's event at a time in seconds.
 func eventAt(seconds float64, p history.Process, f history.F, typ history.Type) history.Event {
 	e := history.Event{Time: history.Time(seconds * 1e9), Process: p, F: f, Type: typ, Lock: "lock",
 		Attempt: history.Attempt(p + "/1")}

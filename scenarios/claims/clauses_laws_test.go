@@ -314,9 +314,10 @@ func (p *proof) waitsThen(name string) bool {
 	}) != Open
 }
 
-// missedTurn checks that a waiting client's key is the first in the queue, and that it became the first at the stated
-// time. m[1:4] contains the client, the key's server and the time at which the key was set. m[4] is the time at which
-// the key became the first, and m[5] is the waiting client.
+// missedTurn checks that a client has a key that stays as long as its session does, that another key was removed when
+// this key became the first in the queue, and that the client is still waiting. m[1:4] contains the client, the key's
+// server and the time at which the key was set. m[4] is the time at which the key became the first, and m[5] is the
+// client again.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {

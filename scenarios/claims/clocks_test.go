@@ -121,8 +121,9 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 }
 
 // timeless reports whether every time that matters to the scenario and the plan is one of the scenario's settings. It
-// returns false if there are replicas, consensus among the servers, or a once-per-second fsync that could matter. It
-// also returns false if the lock is fair, because the places in its queue expire after a fixed time defined in another
+// returns false if there are replicas or consensus among the servers. It also returns false if the plan stops a server
+// or slows down an fsync, because a once-per-second fsync could then matter, or if it makes a clock drift. Finally, it
+// returns false if the lock is fair, because the places in its queue expire after a fixed time defined in another
 // package.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	first := s.Clients[0].Lock.Protocol

@@ -248,8 +248,8 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	return place, strings.HasPrefix(rest, text)
 }
 
-// WordIn returns the position of words[i] in the line at place, in which the words appear in order. If it does not find
-// them, it returns place.
+// WordIn looks for the words, in the given order, in the rest of the line that begins at place. It returns the position
+// of words[i], or place if it does not find all words up to that one.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
 	line := []rune(r.lines[place.Line-1])
 	rest, offset := string(line[place.Column-1:]), 0

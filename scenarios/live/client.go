@@ -186,7 +186,7 @@ func (k *client) inTurn(f func()) {
 	k.afterPause(f)
 }
 
-// exited handles the end of the process. It is called after all of the process's output has been handled.
+// exited handles the end of the process, after everything that the process has sent.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {

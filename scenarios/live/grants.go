@@ -85,8 +85,8 @@ func (st *stage) stands(server sim.ProcessID, lock history.Lock, o owned) bool {
 	return false
 }
 
-// keyed updates the client's grants after its current attempt has set, extended or removed a key. If a request of an
-// earlier attempt has set a key so late, it stores the owner value.
+// keyed updates the client's grants after its current attempt has set, extended or removed a key. If instead a late
+// request of an earlier attempt has set a key, keyed stores the key's owner value with that attempt.
 func (k *client) keyed(e *history.Event) {
 	h := k.holds[e.Lock]
 	if h == nil || h.attempt == "" {

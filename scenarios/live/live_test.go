@@ -355,10 +355,9 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt checks faults that name a message, both with a user's client and with one of
-// Fencepost's own. If the fault affects a message, it must strike the one it names. If it has a different target, it
-// must strike that target when the named message leaves or arrives. If the message is never sent, the report must list
-// the messages that were sent.
+// TestAFaultThatNamesAMessageStrikesIt checks that faults that name a message strike, both with a user's client and
+// with one of Fencepost's own. Such a fault may affect the message itself, or strike another target when the message
+// leaves or arrives. If the named message is never sent, the report must list the messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
@@ -402,8 +401,8 @@ type asBytes struct{ Simulated }
 
 func (asBytes) Front(sim.Front) sim.Front { return etcdserver.Bytes{} }
 
-// TestAnExtensionThatFailedIsBlamed checks that the report names a failed extension as the cause, together with the
-// fault that prevented it. The report on a user's client must be as detailed as one on Fencepost's own.
+// TestAnExtensionThatFailedIsBlamed checks that the explanation of a violation names an extension that a cut prevented,
+// if the user's client reports its extensions. If the client does not report them, the explanation must not name one.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {

@@ -353,9 +353,10 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key, but only if this attempt put it. Otherwise, if the request is repeated late, it could
-// delete a newer key (etcd issue 22082). leave reports whether the deletion was confirmed. If the key is gone although
-// its lease is alive, an earlier request that did not get a reply deleted it.
+// leave deletes the client's key. With compareRevision, it does so only if this attempt put the key. Without it, a
+// request that is repeated late could delete a newer key (etcd issue 22082). leave reports whether the deletion was
+// confirmed. If an earlier copy of the request got no reply, and the key is gone although its lease is alive, that copy
+// deleted the key.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

@@ -106,8 +106,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	s.until = sent + time.Duration(ttl)*time.Second
 }
 
-// keepalive extends the lease each time a third of its TTL has passed. If this fails, the lease counts as lost once it
-// has ended by the client's own clock.
+// keepalive extends the lease each time a third of its TTL has passed. With untilError it stops at the first request
+// that fails. Otherwise it gives up the lease once the lease no longer exists or has ended by the client's own clock.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {

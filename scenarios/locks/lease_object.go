@@ -307,9 +307,9 @@ func (e *election) isTaken(env sim.Env) bool {
 // leads reports whether the client was the leader when it last saw the record.
 func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity }
 
-// tryAcquireOrRenew works like the client-go function with the same name. A leader updates the record it wrote last. If
-// that fails, or if the client is not the leader, it reads the record. It then writes the record if there is no leader
-// or the other client's lease has ended.
+// tryAcquireOrRenew works like the client-go function with the same name. A leader whose lease has not ended updates
+// the record it wrote last. If that fails, or if the client is not such a leader, it reads the record. It then writes
+// the record if it is the leader itself, if there is no leader, or if the other client's lease has ended.
 func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {
 	start := env.Monotonic()
 	if e.leads() && e.valid(env, start) &&
@@ -365,8 +365,9 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 	return e.seen+lasts > now
 }
 
-// write replaces the record if its version is still the one the client knows. Otherwise it returns Denied. After a
-// successful write, the new record becomes the one the client last saw.
+// write replaces the record if its version is still the one the client knows. Otherwise it returns Denied. With
+// anyVersion, it replaces an existing record regardless of its version. After a successful write, the new record
+// becomes the one the client last saw.
 func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec rpc.LeaseSpec) Answer {
 	put := rpc.Op{Kind: rpc.Put, Key: e.key(), Value: rpc.LeaseObject{Spec: spec}.String()}
 	txn := rpc.Txn{Conditions: []rpc.Compare{{Target: "MOD", Key: e.key(), Rel: '=', Number: e.version}},

@@ -88,8 +88,8 @@ type Hold struct {
 	own       any    // data of the protocol; nil: none
 }
 
-// Remaining returns how much longer the lock is valid, by the clock that the protocol uses for this. It is negative
-// once the validity has ended.
+// Remaining returns how much longer the lock is valid, by the clock that the protocol uses for this. It is 0 or
+// negative once the validity has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
 	if h.Refresh != nil {
 		h.Refresh(env)

@@ -300,8 +300,9 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 // Close does nothing.
 func (l *redlock) Close(sim.Env) {}
 
-// release asks all servers to release the lock. It returns how many released it (yes), how many did not reply (silent),
-// and how many replied that they had not released it (refused).
+// release asks the servers to release the lock; the releaseTo setting says which. It returns how many released it
+// (yes), how many did not reply or were not asked because the release stopped early (silent), and how many replied that
+// they had not released it (refused).
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
 	unasked := len(l.idle.requests) - l.idle.settled // unknown, like those of servers that did not reply
@@ -347,8 +348,8 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	return b.yes
 }
 
-// askAll sends args to every group's master, and returns the masters that granted the request. The slice is valid until
-// the next call.
+// askAll sends args to every group's master, unless the client's settings exclude some of them, and returns the masters
+// that granted the request. The slice is valid until the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b, n := l.idle, len(l.current)
 	l.idle = nil

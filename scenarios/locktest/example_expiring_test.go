@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// expiring is a mutex that reports how long it is valid.
+// expiring is a mutex that reports until when it is valid.
 type expiring struct{ *mutex }
 
 func (e expiring) ValidUntil() time.Time { return e.validUntil }

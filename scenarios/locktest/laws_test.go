@@ -87,8 +87,8 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoToEveryLeaseIsSaidFirst checks that the explanation begins with a server fault if it breaks every
-// lock with a lease. The same run without the fault must not violate any law.
+// TestWhatServersDoToEveryLeaseIsSaidFirst checks that the explanation begins with the server fault if that fault
+// breaks every lock with a lease. The same run without the fault must not violate any law.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {

@@ -32,7 +32,7 @@ type Outcome struct {
 	Broke   map[checker.Law]int `json:"broke,omitempty"`  // number of runs in which each law was broken
 	Causes  []Broken            `json:"causes,omitempty"` // the same by law and cause
 	Closest []Close             `json:"closest,omitempty"`
-	// number of violations, by law and cause, that did not recur when the run was repeated
+	// number of findings, each a pair of law and cause, that did not recur when the run was repeated
 	Unstable int `json:"unstable,omitempty"`
 }
 

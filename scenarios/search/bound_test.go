@@ -36,9 +36,9 @@ type strike struct {
 	until   time.Duration
 }
 
-// TestTheBoundIsKept checks that plans aimed at one fault-free run delay its messages about as often as predicted. For
-// each request and answer in that run, it counts the plans whose only fault delays that message. If the mix draws only
-// such faults, it also counts the plans for each time of arrival. No count may be significantly below the number that
+// TestTheBoundIsKept checks that plans aimed at one fault-free run delay each of its messages often enough. For each
+// request and answer in that run, it counts the plans whose only fault delays that message. If the mix draws only such
+// faults, it also counts the plans for each time of arrival. No count may be significantly below the number that
 // leastProbability predicts (see holdTo).
 func TestTheBoundIsKept(t *testing.T) {
 	testkit.ThoroughOnly(t)

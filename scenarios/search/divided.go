@@ -31,7 +31,7 @@ func (e *Result) stage() (campaign.Stage, error) {
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
-// begun returns a copy of the span without the seeds that have been run.
+// begun returns a copy of the span in which no seed counts as run.
 func (s Span) begun() Span {
 	s.Ran = nil
 	return s

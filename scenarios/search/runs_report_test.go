@@ -120,8 +120,8 @@ func TestReportsCanBeRead(t *testing.T) {
 	}
 }
 
-// Only exploration reports state how many runs break a law, as a rate, because an exploration's plans are a random
-// sample. Many runs of one plan are not such a sample.
+// Only exploration reports state the rate of runs that break a law, because an exploration's plans are a random sample.
+// Many runs of one plan are not such a sample.
 func TestOnlyASampleHasARate(t *testing.T) {
 	for name, d := range documents(false) {
 		var page strings.Builder

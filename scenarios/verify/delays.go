@@ -20,7 +20,8 @@ type Assignment struct {
 }
 
 // assign returns assignments with message delays within the ranges that s specifies, simplest first. If the delays in s
-// are fixed, there is only one assignment.
+// are fixed, they all have the same delays. With Options.Orders, there are assignments for different orders of
+// simultaneous arrivals. With Options.Requests, there is only one assignment, with the delays that s draws at random.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
 		own := *s

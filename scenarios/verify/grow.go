@@ -199,8 +199,8 @@ func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 }
 
 // repeats reports whether a fault of kind k at opening o (a place where the fault can start) would add nothing new to
-// the current plan. This is the case if it would only prolong the plan's last fault, or if both faults strike the same
-// message and their kinds are tried only in the other order.
+// the current plan. This is the case if it would only prolong the plan's last fault. It is also the case if both faults
+// strike the same message, and kind k does not come after the last fault's kind in the order in which kinds are tried.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false

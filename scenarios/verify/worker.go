@@ -47,7 +47,8 @@ func (v *Verification) read(name string, spec func(any) error) (*stage, error) {
 	return st, nil
 }
 
-// fits reports whether g can be one of v's results, that is, whether it has the same laws and delay assignments as v.
+// fits reports whether g can be one of v's results, that is, whether it has the same laws as v and only delay
+// assignments of v.
 func (v *Verification) fits(_ int, g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&

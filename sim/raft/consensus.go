@@ -45,7 +45,7 @@ type Config struct {
 	// ElectionTicks is the election timeout, as a number of heartbeats. It must be at least 2; 0 means 10.
 	ElectionTicks int
 	// RequestTimeout is how long a member waits for a command to be committed or a read to be confirmed before the
-	// request fails with errTimeout. 0 means 5 s plus two election timeouts or, if that is longer, twice Silence.
+	// request fails with errTimeout. 0 means 5 s plus the longer of two election timeouts and twice Silence.
 	RequestTimeout time.Duration
 	// Fsync is how long a write to disk takes. A sim.SlowFsync fault adds to it.
 	Fsync time.Duration

@@ -122,8 +122,9 @@ func TestTimesOfAFailover(t *testing.T) {
 	between("the announcement", announced, 0, inquiry+travel+2*look, 500*ms)
 }
 
-// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow checks when the Sentinel announces the new master. Before that, it
-// orders each replica to follow the new master, and asks it once a second whether it is doing so.
+// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow checks when the Sentinel announces the new master if there is another
+// replica. The Sentinel orders this replica to follow the new master, and asks it once a second whether it is doing so.
+// It does not announce the new master until then.
 func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		s := replaced(t, seed, 5*time.Second, 2)

@@ -118,8 +118,9 @@ func (s *server) outcome(c *command, r *result) []byte {
 	return s.out
 }
 
-// LeaderChanged closes all connections, because a server restarts its service when it loses its leader or becomes
-// leader again. It then serves the requests in s.early, which have been waiting for the leader.
+// LeaderChanged closes all connections if there is a new leader or a new term, because a server restarts its service
+// when it loses its leader or becomes leader again. It then serves the requests in s.early, which have been waiting for
+// the leader.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() != s.leader || m.Term() != s.term {
 		s.startAfresh(m)

@@ -447,9 +447,9 @@ func (f *fold) look(ctx context.Context) error {
 	return f.report(ctx)
 }
 
-// recover checks whether the queue is empty even though some results are missing. This happens if a user removed
-// messages, if a result was set aside, or if the server can no longer read a result. If so, recover makes the Director
-// queue once more all portions that have no result.
+// recover is called when some results are missing. If the queue is nevertheless empty, it makes the Director queue once
+// more all portions that have no result. That is necessary if a user removed messages, if a result was set aside, or if
+// the server can no longer read a result.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {

@@ -29,7 +29,7 @@ var stops = map[sim.Stop]string{sim.ShutDown: "shut down", sim.PowerLoss: "power
 	sim.LoseAllState: "all state lost"}
 
 // TestRestartsTellTheSame checks that simulated and real servers lose the same data when they stop. It tests servers
-// without an append-only file, with one that is synced after each write, and with one that is synced much later.
+// without an append-only file, and servers with one that is synced after each write, once a second, or much later.
 func TestRestartsTellTheSame(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")

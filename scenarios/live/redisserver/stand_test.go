@@ -41,9 +41,9 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 	return stands
 }
 
-// TestRecordsTellWhatStands checks that the records describe exactly the keys on the server. Four clients request locks
-// while the server is paused, is stopped in every possible way, and has its clock changed. Each value names the attempt
-// that set it.
+// TestRecordsTellWhatStands checks that the records describe exactly the keys on the server at the end of a run. During
+// the run, four clients request locks while the server is paused, is stopped in every possible way, and has its clock
+// changed. Each value names the attempt that set it.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")

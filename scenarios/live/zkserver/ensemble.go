@@ -76,8 +76,9 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 // election.
 const tries = 5
 
-// elect starts the members until the first one is the leader, and restricts the root znode to the superuser. The first
-// member has the highest number, and the others are not started until it is running.
+// elect starts the members, and restricts the root znode to the superuser. If the first member does not become the
+// leader, elect kills all members and starts them again, at most tries times in all. The first member has the highest
+// number, and the others are not started until it is running.
 func (e *ensemble) elect() error {
 	err := errors.New("a member other than the first was elected, repeatedly")
 	for range tries {

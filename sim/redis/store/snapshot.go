@@ -46,7 +46,7 @@ func (d *Data) Snapshot() *Snapshot {
 	return s
 }
 
-// NewestFirst returns the names of the keys that the function in selects, including hidden keys. The most recently
+// NewestFirst returns the names of the keys, including hidden ones, for which in returns true. The most recently
 // created key comes first.
 func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
 	type birth struct {
