@@ -310,8 +310,8 @@ func (t *judge) hasNoKeys(lock int32) bool {
 	})
 }
 
-// serversStory describes each server's record, the decisive one first. If a lease was miscounted, it also names the
-// servers where the lease's key had already expired.
+// serversStory describes each server's record, the decisive one first. If a lease was miscounted or never renewed, it
+// also names the servers where the lease's key had already expired.
 func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	last := &records[len(records)-1]
 	s.WriteString(sentence(" The reason: %s.", t.recordStory(c, last)))

@@ -355,8 +355,8 @@ func (t *judge) firstCall(of *trace.Ask, set int) int {
 	return first
 }
 
-// quorumText returns the beginning of a clause about a quorum of servers that was available, such as "at least 2 of 3
-// servers were".
+// quorumText returns a clause that says that a quorum of servers was available, such as "at least 2 of 3 servers were
+// up and reachable all the time".
 func (t *judge) quorumText() string {
 	h := &t.History.Header
 	switch {

@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts judges histories in which two goroutines in one
-// process request a lock at the same time, and one of them waits for a long time. It matters which one is waiting: this
-// decides whether a waiter was stuck, and whose hold is shared.
+// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts judges histories in which several goroutines in one
+// process request a lock at the same time, and one of them waits for a long time. It matters to which call each answer
+// belongs, because this decides whose hold is shared.
 func TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts(t *testing.T) {
 	const second = history.Time(1e9)
 	event := func(at history.Time, f history.F, of history.Type, attempt history.Attempt, shared bool) history.Event {

@@ -45,7 +45,7 @@ func (c *clash) members() []trace.Span {
 // records that show it. In a clash of more than two grants, the keys of all but one of the holders may legitimately
 // exist at once, so the fact that two keys existed at once proves nothing. Therefore, decisivePair chooses the first
 // pair in which one key was already gone when the other was set. If there is no such pair, the cause is that the
-// servers granted more permits than there are.
+// servers granted more permits than there are, or that the cause was not recorded.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse checks three things: Parse does not panic, an error points to a place in the line, and a parsed fault's
-// text parses to an equal fault.
+// FuzzParse checks that Parse does not panic, that an error points to a place in the line, and that a parsed fault's
+// text parses to an equal fault. If Validate rejects the fault, ParseFor must reject the line.
 func FuzzParse(f *testing.F) {
 	for _, g := range grammar {
 		f.Add(g.line)

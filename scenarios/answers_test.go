@@ -8,8 +8,8 @@ import (
 )
 
 // TestWhatWentWithoutAnAnswerMayHaveTakenEffect separates the holder from the servers before a release and before an
-// extension, with every protocol that has these operations. The operation's outcome must be "info", which means
-// unknown, because the request may have taken effect.
+// extension, with several protocols. The operation's outcome must be "info", which means unknown, because the request
+// may have taken effect.
 func TestWhatWentWithoutAnAnswerMayHaveTakenEffect(t *testing.T) {
 	for _, test := range []struct{ protocol, servers, cut string }{
 		{"set-nx-px", "redis: 1", "redis-1"},

@@ -259,8 +259,8 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes a new value, and writes it. If other clients share the hold, it skips the write.
-// If early is true, it releases the section's locks before writing.
+// update reads the resource, computes a new value, and writes it. If its hold of the lock is shared, it skips the
+// write. If early is true, it releases the section's locks before writing.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false

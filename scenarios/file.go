@@ -162,7 +162,7 @@ func (f *file) settle() {
 }
 
 // processes returns the processes in the run. If the file does not give a valid number of servers and clients, it
-// returns nil; otherwise one wrong number would lead to an error message for each process name in the file.
+// returns nil, so that one wrong number does not lead to an error message for each process name in the file.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil

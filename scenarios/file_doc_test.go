@@ -224,8 +224,8 @@ func TestMinimalFile(t *testing.T) {
 	}
 }
 
-// FORMAT.md names every point in a client's code where a fault can strike. TestReferenceIsMadeFromTheTables checks the
-// tables in FORMAT.md.
+// FORMAT.md names every point in a client's code where a fault can strike, and explains how faults are excluded.
+// TestReferenceIsMadeFromTheTables checks the tables in FORMAT.md.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	doc := formatDoc(t)
 	var wanted []string

@@ -119,7 +119,8 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 	})
 }
 
-// readClients creates the clients. They are identical except for their settings in the "overrides" mapping.
+// readClients creates the clients. Apart from when they start and which server they ask first, their settings differ
+// only where the "overrides" mapping says so.
 func (f *file) readClients(names *nemesis.Names) {
 	s := f.scenario
 	var ids []sim.ProcessID

@@ -32,8 +32,9 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	}
 }
 
-// inLine returns how many times a client was woken. reason describes the first client that was woken although the key
-// directly before its own in the queue still existed. It is "" if there is no such client.
+// inLine returns how many times a client was woken. reason describes the first event that broke the order of the queue:
+// a key vanished before its turn, or a client was woken although its key was not at the front. It is "" if there is no
+// such event.
 func inLine(events []history.Event) (woken int, reason string) {
 	var line []history.Attempt // attempts in the order of their keys in the queue
 	gone := 0                  // number of these keys that are gone, from the first on

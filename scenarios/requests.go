@@ -138,7 +138,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey records what a command on a lock's key reveals about the lock, if the command is not part of a script.
+// seeKey records what a command on a lock's key reveals about the lock. It is not called for commands within a script.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })

@@ -160,7 +160,8 @@ func (f *starterFile) servers() {
 	f.line("  #tail: 1%% 10ms..50ms")
 }
 
-// lock writes all the protocol's settings with their defaults, commented out.
+// lock writes all the protocol's settings with their defaults, commented out. Only the number of permits is not
+// commented out.
 func (f *starterFile) lock() {
 	f.line("lock:")
 	f.line("  protocol: %s", f.def.Name)

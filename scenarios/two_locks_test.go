@@ -79,7 +79,7 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 
 // TestWhoGivesUpALockLeavesNothingBehind checks that a client that gives up a lock does not leave anything behind that
 // makes another client wait, and that no holder loses its lock. Clients that hold one lock fail to acquire another,
-// under random process and link faults. The locks are kept alive by a session.
+// under random process and link faults. The locks are kept alive in the background.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
 		t.Run(lock, func(t *testing.T) {

@@ -119,7 +119,8 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	return args, rest, nil
 }
 
-// longest is the maximum number of arguments in Redis, and the maximum length of each one (networking.c).
+// longest is the maximum number of arguments in a request, and the maximum length of an argument in bytes. Redis's
+// default for that length is the same (proto-max-bulk-len).
 const longest = 512 << 20
 
 // cutNumber parses a RESP line that consists of a type byte, which must equal kind, and a number. rest is nil if the

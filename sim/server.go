@@ -9,7 +9,7 @@ import (
 // Server is the program of a server process. The kernel makes one call at a time, and none while the process is paused
 // or down. A Server may use only its own state and its Host.
 type Server interface {
-	// Start begins a new life of the process. It is called at the start of the run and again after each stop.
+	// Start begins a new life of the process. It is called at the start of the run and again at each restart.
 	Start(h Host)
 	// Serve handles a request. The server may reply immediately or later. r stays valid until the reply or until the
 	// process stops.
@@ -159,7 +159,7 @@ type Host interface {
 	// depends only on the two servers, the phase and the key.
 	Send(to ProcessID, phase string, key Key, body any)
 	// Push sends a copy of b to the client at the other end of a connection, in order with the replies on it. key
-	// identifies the content and determines the delay.
+	// identifies the content; the delay depends on it.
 	Push(connID uint64, key Key, b []byte)
 	// HangUp closes a connection. The client still receives the replies and pushes already sent on it. Requests that
 	// arrive later are not executed, even if the client has already sent them. After HangUp, the server must not reply

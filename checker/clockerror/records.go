@@ -11,9 +11,10 @@ import (
 )
 
 // Records explains why it is uncertain who owned a key when a server recorded a change to it. It returns "" if this is
-// certain. There are two reasons for uncertainty. First, if several servers share a key, or if a replica takes over,
+// certain. There are three reasons for uncertainty. First, if several servers share a key, or if a replica takes over,
 // the owner depends on the order of the servers' records. Second, whether a hold has ended depends on the holder's
-// clock. If violated is true, the law was violated by the record with the index at.
+// clock. Third, a server's record may end before that of another server that stores the same keys. If violated is true,
+// the law was violated by the record with the index at.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text

@@ -200,7 +200,8 @@ func wrongKeys(dec *json.Decoder, depth int) error {
 	return err
 }
 
-// wrong returns an error if a number in the header is out of range.
+// wrong returns an error if a number in the header is out of range, or if a field is missing that another field
+// requires.
 func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string

@@ -168,8 +168,8 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	return T(v), nil
 }
 
-// whole parses digits with an optional sign. It does not allocate memory for numbers of up to 18 digits, and nearly all
-// numbers are that short.
+// whole parses digits with an optional sign. It does not allocate memory for numbers of up to 18 digits without a sign,
+// and nearly all numbers are like that.
 func whole(digits []byte) (int64, error) {
 	const few = 18
 	if len(digits) > few || len(digits) == 0 || digits[0] == '-' {

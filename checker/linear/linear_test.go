@@ -62,8 +62,8 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 }
 
 // sectionsByForce reports whether the remaining operations have an order that is consistent with time and with the
-// definition of a lock. Sections may be open at the same time only if all of them share the lock, or if their number
-// does not exceed the permits.
+// definition of a lock. Sections may be open at the same time only if their number does not exceed the permits or, if
+// there is one permit, if all of them share the lock.
 func sectionsByForce(inside, left []MutexOp, permits int) bool {
 	optional := func(op MutexOp) bool { return op.Return == Forever }
 	if !slices.ContainsFunc(left, func(op MutexOp) bool { return !optional(op) }) {

@@ -46,7 +46,8 @@ func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	return files, nil
 }
 
-// readInto reads a history and appends its events to room, up to room's capacity.
+// readInto reads a history. The events are appended to room, which is reused if it has enough capacity. The file's
+// history contains only the new events.
 func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(&bounded{r, mostBytes + 1}, 64<<10)
 	f := &File{Part: Part{Name: name}}

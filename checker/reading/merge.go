@@ -68,9 +68,10 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds to a header what a part says about the processes it recorded: their clocks' maximum errors, and the times
-// at which their records end. A process's record ends at the end given in the part's header or at the last event,
-// whichever is later. If the file is truncated, it ends at the last event.
+// knows adds to a header what a part says about the processes that it recorded: their clocks' maximum errors, and the
+// times at which their records end. A process's record ends at the end given in the part's header or at the last event,
+// whichever is later. If the file is truncated, it ends at the last event. But if the part's header gives an end for
+// that process (Seen), that end is used.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never

@@ -121,9 +121,8 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreReadTogetherAreMergedInPlace checks that ReadAll gives the same merged history as reading the files
-// one by one. ReadAll must store the history in the buffers into which it has read the files. The history must also be
-// the same if the file sizes are unknown.
+// TestFilesThatAreReadTogetherAreMergedInPlace checks that files read by ReadAll are merged in the array into which
+// they were read. If the file sizes are unknown, the events must be copied, and the merged history must be the same.
 func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
 	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,
 		`{"header":{"start":6,"clock_error":3,"end":90}}`}

@@ -254,7 +254,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf checks that, for any values, either Of returns an error or Check returns a verdict.
+// FuzzOf checks that, for any values, Check judges a history as one of registers if and only if Of says that it is one.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

@@ -103,9 +103,9 @@ func (f *Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// Reason returns what is wrong with a file. If the error comes from package os, Reason strips the operation and the
-// file name. Other errors are returned unchanged. Use it in messages that already name the file, because the error
-// might name a temporary file instead.
+// Reason returns what is wrong with a file. If the error is a [fs.PathError], as most errors from package os are,
+// Reason strips the operation and the file name. Other errors are returned unchanged. Use it in messages that already
+// name the file, because the error might name a temporary file instead.
 func Reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

@@ -100,8 +100,8 @@ type Change struct {
 	Owner, By history.Attempt // who owned the key, and who changed it; By is empty if the record does not say
 }
 
-// Changes yields the changes to locks' keys. It skips a change if the history does not say who owned the key or who
-// changed it.
+// Changes yields the changes to locks' keys. It skips a change if the history does not say who owned the key. It also
+// skips a change if the history does not say who changed the key, unless the keys were flushed.
 func (t *Trace) Changes(yield func(Change) bool) {
 	faults := t.Faults
 	t.live.reset()
@@ -122,9 +122,9 @@ func (t *Trace) Changes(yield func(Change) bool) {
 	}
 }
 
-// change returns what the record at index at does to the previous key. If the record does not change a key, the result
-// has no Owner. If the history does not record expiries, overwriting a key counts as a change only if the key was not
-// due to expire yet.
+// change returns what the record at index at does to the previous key. The result has no Owner if the record sets a key
+// that did not exist, or if a key disappeared without being deleted or flushed. If the history does not record
+// expiries, overwriting a key counts as a change only if the key was not due to expire yet.
 func (t *Trace) change(was *liveKey, at int) Change {
 	e := &t.History.Events[at]
 	switch {

@@ -48,7 +48,8 @@ func newDisk(t testing.TB, dir string, mib int) *disk {
 	return d
 }
 
-// smallDisk mounts a disk, or returns nil if that is impossible, so that the test can skip the steps that need one.
+// smallDisk mounts a disk, or returns nil if that is impossible, so that the test can skip the steps that need one. A
+// full run (see testkit.Full) fails instead.
 func smallDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)

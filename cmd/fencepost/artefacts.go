@@ -66,8 +66,9 @@ func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }
 
-// writeMany writes the results of many runs: the summary, a folder with files for each interesting run, the record that
-// "fencepost merge" reads, and the scenario and plan needed to repeat the runs.
+// writeMany writes the results of many runs: the summary, a folder with files for each interesting run, and the record
+// that "fencepost merge" reads. It also writes the scenario, and the plan if one was replayed, so that the runs can be
+// repeated.
 func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {

@@ -22,9 +22,9 @@ const (
 // ErrReported ends a command with an error that another process has already reported.
 var ErrReported = errors.New("already reported")
 
-// ExitCode returns the exit code of a command that ended with err. It writes an error message, which begins with the
-// name of the program, to problems. undecided reports whether an error means that the command could not decide
-// anything.
+// ExitCode returns the exit code of a command that ended with err. If the error has not been reported yet, ExitCode
+// writes a message to problems, which begins with the name of the program or with a position in an input file.
+// undecided reports whether an error means that the command could not decide anything.
 func ExitCode(err error, program string, problems io.Writer, undecided func(error) bool) int {
 	var ended Ended
 	var badFile *format.Error

@@ -17,9 +17,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// OtherSeeds is the number of additional seeds, from 1 to 16, to try before a fault is considered necessary. The plan's
-// own seed is not enough: without the fault, the failure may go away only because messages happen to arrive in a
-// different order.
+// OtherSeeds is the number of additional seeds (1 to 16) to try before a fault is considered necessary. The plan's own
+// seed is not enough: without the fault, the failure may go away only because messages happen to arrive in a different
+// order.
 const OtherSeeds = 16
 
 // Shrink makes a failing plan small. The result has two properties. If any fault is removed, the failure goes away

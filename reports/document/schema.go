@@ -168,7 +168,7 @@ func (s *schema) fields(t reflect.Type, properties object, required *[]string, p
 // texts is the interface implemented by types that are printed as strings.
 var texts = reflect.TypeFor[encoding.TextMarshaler]()
 
-// value returns the schema for the values of field f, which have type t.
+// value returns the schema for values of type t in field f.
 func (s *schema) value(t reflect.Type, f *reflect.StructField) object {
 	switch kind := t.Kind(); {
 	case t == reflect.TypeFor[checker.Law]():

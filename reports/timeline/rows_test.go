@@ -35,7 +35,7 @@ func TestTheHeaviestRowsAreChosen(t *testing.T) {
 	}
 }
 
-// TestNearbyLanesShowTheSame checks that the function near keeps everything that a row shows.
+// TestNearbyLanesShowTheSame checks that Lanes.near keeps everything that a row shows.
 func TestNearbyLanesShowTheSame(t *testing.T) {
 	shows, left := 0, 0
 	for seed := range uint64(200) {

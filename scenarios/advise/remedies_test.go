@@ -409,7 +409,8 @@ func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
 	}
 }
 
-// serversBack makes servers restart that would otherwise stay down forever.
+// serversBack makes servers restart that would otherwise stay down forever, and ends cuts that would otherwise last
+// forever.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -640,8 +641,8 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 // because a change shifts the random choices.
 const seedsOfRemedy = 5
 
-// helps applies the remedy in one way and runs the plan. It reports whether the law that the remedy is meant to save
-// holds.
+// helps applies the remedy in one way and runs the plan. It reports whether the violation no longer occurs with the
+// same cause or, if the remedy is meant to save a certain law (keeps), whether that law holds.
 func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Finding) bool {
 	b.plans = nil
 	for n := range uint64(seedsOfRemedy) {

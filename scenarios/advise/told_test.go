@@ -153,8 +153,9 @@ func (c try) idle(s *claims.Story) bool {
 		reflect.DeepEqual(was.Resource, is.Resource) && reflect.DeepEqual(was.Network, is.Network)
 }
 
-// TestRemediesAreConfirmed applies each remedy in the catalog's reports. By default, it uses every third scenario. Each
-// remedy must help, except in the scenarios named in the confirmations table.
+// TestRemediesAreConfirmed applies each remedy in the reports of the catalog's scenarios, and of some more scenarios.
+// Unless this is a full run (see testkit.Full), it uses only some of them. Each remedy must help, except in the
+// scenarios named in the confirmations table.
 func TestRemediesAreConfirmed(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	var all []*scenarios.Scenario

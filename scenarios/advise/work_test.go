@@ -12,8 +12,8 @@ import (
 )
 
 // TestAdviceIsTheSameHoweverItIsDivided checks that the advice does not depend on which process executes the runs. It
-// tests a file with faults, one whose lock breaks without any, and one with a mix, which makes an exploration find the
-// plans. At the smallest size, only server changes are tried, as for clients that are programs.
+// tests a file with faults, and one with a mix, which makes an exploration find the plans. In a full test, it also
+// tests a file whose lock breaks without any faults.
 func TestAdviceIsTheSameHoweverItIsDivided(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	forgets := strings.Replace(forgetful, "clients: 3", "clients: 2", 1)

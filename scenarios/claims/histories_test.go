@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// copied returns a deep copy of a history. The copy can be changed freely.
+// copied returns a copy of a history whose events can be changed freely. The lists in its header are not copied.
 func copied(h *history.History) *history.History {
 	c := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	for i := range c.Events {
@@ -237,7 +237,7 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
 // TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen checks that later events do not undo a violation: if a prefix of a
-// history violates a law, so does the whole history. Conversely, a law that holds in the whole history is not violated
+// history violates a law, so does the whole history. Therefore, a law that holds in the whole history is not violated
 // in any prefix, though it may be undecided or unchecked there.
 func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 	tried := newTally(t, "cut off")

@@ -56,8 +56,8 @@ func FuzzSoundLocks(f *testing.F) {
 	})
 }
 
-// TestBytesDrawPlans checks that the bytes from the fuzzing engine affect every part of a plan. Different bytes must
-// give different plans, and all kinds of faults in the mix must occur.
+// TestBytesDrawPlans checks that the bytes from the fuzzing engine affect the plan. Most of the inputs must give
+// different plans, and the plans must contain at least eight kinds of faults.
 func TestBytesDrawPlans(t *testing.T) {
 	s, err := Lock("redlock")
 	if err != nil {

@@ -101,7 +101,7 @@ type searchJSON struct {
 	Runs   int  `json:"runs" doc:"runs until the mutant was caught, averaged over all searches"`
 }
 
-// breakJSON is the broken promise that caught a mutant.
+// breakJSON describes the violation by which a mutant was caught.
 type breakJSON struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`

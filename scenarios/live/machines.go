@@ -30,8 +30,8 @@ type Virtual struct {
 	all  int
 }
 
-// NewVirtual returns a Virtual whose clients each run the given command, without a shell. The error is a *RefusedError
-// if this scenario's clients cannot be programs in virtual time.
+// NewVirtual returns a Virtual whose clients each run the given command, without a shell. It returns an error if the
+// command is not valid, or if this host does not allow programs to be traced.
 func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 	words, err := wordsOf(command)
 	if err != nil {

@@ -105,8 +105,8 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns a string on one line, truncated to the maximum length in bytes. It omits control characters, and
-// passwords in URLs.
+// shown returns a string on one line, truncated to the maximum length in bytes. If it was truncated, "…" follows.
+// Control characters are replaced by spaces, and passwords in URLs are hidden.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {

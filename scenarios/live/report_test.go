@@ -77,8 +77,8 @@ func TestReportsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestReportingNamesAllWords checks that the documentation for client authors lists exactly the reports that a run
-// accepts.
+// TestReportingNamesAllWords checks that the documentation for client authors describes every report that a run
+// accepts, with its options.
 func TestReportingNamesAllWords(t *testing.T) {
 	for _, g := range grammar {
 		line := "FENCEPOST " + string(g.word) + " lock"

@@ -46,8 +46,8 @@ type consulCaller struct {
 	repeated bool
 }
 
-// call sends a request to one server after another until one answers or patience has elapsed. If no server answers in
-// time, the returned answer has no Code.
+// call sends a request to one server after another until one gives a final answer or patience has elapsed. If no server
+// answers in time, the returned answer has no Code.
 func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	request http1.Request) (a consul.Answer) {
 	start := env.Monotonic()
@@ -97,7 +97,8 @@ func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *con
 }
 
 // renew renews the session every half TTL, or every second after a failure. It stops when the TTL has passed without a
-// renewal. The lock is then lost, unless the client relies only on the monitor.
+// renewal, or when a server replies that the session does not exist. The lock is then lost, unless the client relies
+// only on the monitor.
 func (s *consulSession) renew(env sim.Env) {
 	ttl := s.caller.config.TTL
 	for wait := ttl / 2; s.alive(env); {

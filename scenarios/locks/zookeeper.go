@@ -339,8 +339,8 @@ func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
-// find looks for the client's own znode by the unique mark in its name. It ignores a znode from an earlier session,
-// because that znode is about to vanish (Curator's ProtectedMode.validateFoundNode).
+// find looks for the client's own znode by the unique mark in its name. If the lock checks sessions, find ignores a
+// znode from an earlier session, because that znode is about to vanish (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {

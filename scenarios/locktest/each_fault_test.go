@@ -82,8 +82,9 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber checks that a subtest's name contains the number of a fault, and that a run
-// with that number reproduces the failure. The test also runs the shrunk plan from its file.
+// TestASingleFaultIsRepeatedByItsNumber checks that the report of a failure gives the command for the subtest that
+// repeats it, whose name contains the fault's number. The summary must name the fault, and the shrunk plan must be
+// stored in a file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {

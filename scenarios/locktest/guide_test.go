@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// guided returns a Config that tests a lock with a scenario's mix of faults. The test uses one full block of 512 seeds
-// and a few seeds from the next block.
+// guided returns a Config that tests a lock with a scenario's mix of faults. Unless the test has its smallest size, its
+// seeds extend beyond the first block of 512.
 func guided(t *testing.T, mix string, lock constructor) Config {
 	t.Helper()
 	if testing.Short() {

@@ -64,7 +64,7 @@ locktest.FencedLaws), or requiring no more than what a lock on such servers can 
 // limitOf returns the reason why no lock with a lease could have upheld the law that a run violated, or "" if such a
 // lock could have. There are three kinds of reasons. First, the holder was paused, or its message was delayed, for
 // longer than its lease. Second, the service ended the holder's session or lease, and the holder could not know this,
-// or ignored it. Third, the servers lost the holder's key.
+// or ignored it. Third, the servers lost the holder's key, or a jump or drift of a clock made it expire early.
 //
 // If a run violates resource-safety, the reason is the same as for mutual-exclusion, unless the client sent the stale
 // write while it was still holding the lock. A clock drift of 1% or less is not a reason, since a lock can subtract an

@@ -360,8 +360,9 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	})
 }
 
-// compareOwn suggests how a client can make sure that a key is its own before it deletes or extends it. e is the event
-// in which it deleted or extended another client's key. do is the verb for what it did.
+// compareOwn suggests how a client can make sure that a key is its own before it changes the key. e is the event in
+// which it deleted, extended or overwrote another client's key, and of is that key's owner. do is the verb for what it
+// did.
 func compareOwn(events []history.Event, e *history.Event, of history.Attempt, do string) string {
 	own, other := value(events, e.Lock, e.By), value(events, e.Lock, of)
 	compare := fmt.Sprintf("Compare the owner value and %s in one step", do)

@@ -120,8 +120,8 @@ type ran struct {
 	Ignored bool `json:",omitempty"`
 	// Kind is the kind of fault that the run injects. It is set only for Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is the plan of a run that broke a law or failed. It is set only for Config.EachFault. If plans depend on the
-	// results of earlier runs, the plan is in Shown instead.
+	// Plan is the plan of a run that broke a law or failed. It is set with Config.EachFault. If plans depend on the
+	// results of earlier runs, the parent process copies it from Shown. Otherwise, it is empty.
 	Plan string `json:",omitempty"`
 	// Shown contains what later plans need to know about this run. It is set if plans depend on the results of earlier
 	// runs.

@@ -78,7 +78,7 @@ func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scena
 }
 
 // TestAMarginIsZeroExactlyIfTheLawIsViolated checks that a way's margin is 0 if and only if the checker found a law
-// violated in that way. All other margins must be positive.
+// violated in that way. All other margins must be positive. If a law is violated, it must not have a positive margin.
 func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	zero, positive := [Ways]int{}, [Ways]int{}
 	each(t, scenarios.Names(), testkit.Size(1, 3, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
@@ -129,8 +129,8 @@ func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time
 	return servers
 }
 
-// TestWhatWasLostIsWhatTheServersRecorded checks that a close call lists a server as having lost keys in a crash if and
-// only if the server's records say so.
+// TestWhatWasLostIsWhatTheServersRecorded checks that a close call lists a server as having lost keys in a crash only
+// if the server's records say so.
 func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
 	told := 0
 	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
@@ -276,8 +276,8 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 	}
 }
 
-// TestKeysOfEarlierTriesProtectNothing checks that the lease does not count as too long just because an earlier
-// attempt's key expires first. It counts as too long only if none of the grant's keys lasts as long as the lease.
+// TestKeysOfEarlierTriesProtectNothing checks that the lease does not count as too long just because the key that an
+// earlier try has set expires first. It counts as too long only if none of the grant's keys lasts as long as the lease.
 func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(unit history.Process, set history.Time, next int32) hold {
@@ -301,9 +301,9 @@ func TestKeysOfEarlierTriesProtectNothing(t *testing.T) {
 	}
 }
 
-// TestKeysOfEarlierTriesDoNotCount checks that only the key that exists when the lock is granted counts. An attempt
-// that retries twice sets its key on a server three times and removes it twice. A server that loses that key twice is
-// counted once.
+// TestKeysOfEarlierTriesDoNotCount checks that if an attempt sets its key on a server several times, only the key that
+// exists when the lock is granted counts. An attempt that retries twice sets its key on a server three times and
+// removes it twice. A server that loses that key twice is counted once.
 func TestKeysOfEarlierTriesDoNotCount(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(set, gone history.Time, next int32) hold {

@@ -233,8 +233,8 @@ func TestAMessageIsPulled(t *testing.T) {
 	}
 }
 
-// TestMistakes sends requests that cannot be carried out. Each answer must contain only the reason and the part of the
-// page with the mistake.
+// TestMistakes sends requests that cannot be carried out. Each answer must contain only the reason and the name of the
+// part of the page with the mistake.
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {

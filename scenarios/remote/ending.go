@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// tail stores the text that a process has printed since its last message, which shows why the process ended.
+// tail stores the text that a process has printed since its last message. This text shows why the process ended.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte

@@ -40,8 +40,7 @@ func parsed(t testing.TB, text string) *scenarios.Scenario {
 	return s
 }
 
-// explored performs a whole exploration. It returns the result after encoding and decoding it, so the result does not
-// contain the plans that the original holds.
+// explored performs a whole exploration and returns its result, without the plans that the exploration holds.
 func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard Shard, workers int) *Result {
 	t.Helper()
 	e, err := NewExploration(s, from, seeds, shard)

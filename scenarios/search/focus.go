@@ -140,7 +140,8 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 
 // mirror copies faults that involve a server on which the holder's key was lost. In each copy, a server that still has
 // the key replaces the server that lost it. If the plan then has too many faults, mirror removes faults that involve
-// neither server. If the plan would still have too many faults, mirror leaves it unchanged.
+// neither server. If the plan would still have too many faults, mirror leaves it unchanged. If the close call involved
+// no such pair of servers, mirror changes a fault instead.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)

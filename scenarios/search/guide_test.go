@@ -146,7 +146,8 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestAFailedRunGuidesNobody checks that no plan is a variation of a failed run's plan, and that the search continues.
+// TestAFailedRunGuidesNobody checks that a search continues after a failed run, and that the result does not depend on
+// the number of workers.
 func TestAFailedRunGuidesNobody(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	s := breaking(t, "set-nx-px")

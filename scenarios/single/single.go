@@ -61,7 +61,7 @@ type Focus struct {
 
 // Explain returns a run's report and explains its verdict. For each violation, it finds out which faults are needed, by
 // running the plan again without some of the faults. For each law that is undecided because of the run's limit, it
-// finds a longer limit that decides the law.
+// looks for a longer limit that decides the law.
 func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgment) (*Run, error) {
 	if err := NewTrials(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err

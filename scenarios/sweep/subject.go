@@ -76,7 +76,7 @@ func (b *Subject) leaves(path string) []string {
 	return all
 }
 
-// overriding returns the key for a setting that is overridden for one client, or nil if there is no such key.
+// overriding returns the key for a setting in one client's overrides, or nil if the path does not name such a setting.
 func overriding(path string) *Key {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 3 || parts[0] != "overrides" {

@@ -47,7 +47,7 @@ type lengthJSON struct {
 	Whole      bool    `json:"whole"`      // whether all placements were tried
 }
 
-// kindJSON counts the placements tried so far whose last fault is of one kind.
+// kindJSON counts the placements tried whose last fault is of one kind.
 type kindJSON struct {
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`

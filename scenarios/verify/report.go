@@ -131,8 +131,8 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none returns the sentence for a search that did not find anything: no placement of up to the given number of faults
-// breaks the laws in subject.
+// none returns the sentence for a search that did not find anything: none of the placements that were tried, with up to
+// the given number of faults, breaks the laws in subject.
 func (v *Verification) none(faults int, subject string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0

@@ -182,7 +182,6 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 }
 
 // TestWhatIsLostIsSaid checks that positions (jobs) with lost results are reported and make the verification undecided.
-// If another position yields a counterexample, it must still count.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {

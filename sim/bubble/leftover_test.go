@@ -34,7 +34,7 @@ func (l *leftover) keep(err error) {
 }
 
 // loop calls the given function every few milliseconds until the loop is stopped. Once the run has ended, each call
-// must return errOver.
+// must return an error that says that the connection has ended, such as errOver.
 func (l *leftover) loop(act func() error) {
 	go func() {
 		for {
@@ -111,7 +111,8 @@ func (*silent) Stop(sim.Stop)         {}
 func (*silent) Fault(sim.ServerFault) {}
 func (*silent) Wake(uint64)           {}
 
-// lock sends requests to one server. If haunts is true, it starts goroutines that outlive the run.
+// lock opens two connections to one server, and sends a request on one of them. If haunts is true, it starts goroutines
+// that outlive the run.
 func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.ProcessID, haunts bool) {
 	for range 2 {
 		c, err := l.g.DialContext(ctx, "tcp", l.g.Addr("redis-1"))

@@ -307,7 +307,8 @@ func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 }
 
 // commit proposes an operation that is executed only if the key has the given version. Version 0 means that the key
-// must not exist. It then calls done; the argument held says whether the key had that version.
+// must not exist. If the proposal is answered, commit calls done; the argument held says whether the key had that
+// version.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {

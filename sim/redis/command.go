@@ -151,8 +151,8 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf returns the error of a server of the given version that refuses the command before accessing any data, or
-// "" if the server accepts the command.
+// refusalOf returns the error reply if a server of the given version refuses the command before accessing any data. It
+// returns "" if the server accepts the command.
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {

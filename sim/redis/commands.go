@@ -10,8 +10,8 @@ import (
 // This file contains three tables: the data commands implemented in this package, the data commands that miniredis
 // executes, and all refused commands. Commands for connections, scripts and the node itself are in table.go.
 
-// ownCommands lists the commands implemented in this package: all commands that affect whether keys exist, when they
-// expire or who owns them, and all commands that locks use.
+// ownCommands lists the commands that this package implements: most commands on strings, and the commands on keys as a
+// whole (such as DEL and RENAME) and on the deadlines of keys and hash fields.
 var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
 	{Name: "set", Arity: -3, Flags: write, run: set, In: before8},
@@ -72,7 +72,7 @@ var ownCommands = []command{
 	{Name: "hgetdel", Arity: -5, Flags: write, run: hgetdel, In: only8},
 }
 
-// passedCommands lists the commands that miniredis executes.
+// passedCommands lists the commands that miniredis executes, except where a run function does so instead.
 var passedCommands = []command{
 	{Name: "append", Arity: 3, Flags: write, keys: oneKey},
 	{Name: "setrange", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: setrangeFirst},

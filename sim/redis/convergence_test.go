@@ -125,7 +125,7 @@ func converges(t *testing.T, seed uint64, version redis.Version, commands [][]st
 }
 
 // accounted checks every key that was set. At the end, the key must exist, another attempt must have set it again, or a
-// record must say that it is gone.
+// record must say that it is gone. Every key that exists must have a record that says that it was set.
 func accounted(t *testing.T, c *cluster, seed uint64) {
 	type owned struct {
 		name string

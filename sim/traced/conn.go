@@ -148,7 +148,7 @@ func (t *thread) connect() outcome {
 	return t.blocks(block{conn: c, ready: func(bool) bool { return false }})
 }
 
-// takeError clears a connection's pending error and returns it.
+// takeError clears a connection's pending error and returns it. If there is none, it returns ECONNABORTED.
 func (p *Process) takeError(c *Conn) unix.Errno {
 	e := c.error
 	c.error = 0

@@ -126,7 +126,8 @@ func (s *server) sync(m *raft.Member, c *connection, f *jute.Fields) {
 	})
 }
 
-// authenticate handles a client's request to prove its identity. Only the digest scheme is supported.
+// authenticate handles a client's request to prove its identity. The digest scheme is supported. The ip scheme is
+// accepted but has no effect.
 func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	f.Int()
 	scheme, given := f.Text(), f.Text()

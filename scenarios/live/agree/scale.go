@@ -62,7 +62,7 @@ func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// change scales all times at or below a path in the document.
+// change scales all times at or below a path in the document. It removes expectations of metrics.
 func (c scale) change(d *format.Document, path string) {
 	for _, key := range d.Keys(path) {
 		below := strings.TrimPrefix(path+"."+key, ".")

@@ -147,8 +147,8 @@ func recordsOf(h *history.History) (list []string) {
 	return list
 }
 
-// TestARealMemberAnswersAndRecordsAsTheSimulated sends random calls to a real and a simulated member and compares the
-// responses, except for leases' remaining time.
+// TestARealMemberAnswersAndRecordsAsTheSimulated sends random calls to a real and a simulated member. It compares their
+// records and, except for leases' remaining time, their responses.
 func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
 	scripts, length := 3, 150
 	if testkit.Full() {

@@ -161,7 +161,7 @@ func (r *records) pass(in *sim.Incoming) {
 
 // passer returns the first attempt that sent a request to put c's value with c's lease (rpc.proto, PutRequest). It
 // returns "" if no such request is found, for example because it was compressed. It also returns "" if another attempt
-// has sent the same request.
+// has sent the same request on another connection.
 func (r *records) passer(c *change) (of history.Attempt) {
 	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
 	if c.Value != "" {

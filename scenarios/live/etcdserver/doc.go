@@ -13,7 +13,7 @@
 //
 // # Records
 //
-// The appearance and disappearance of keys is recorded as the members report it. All keys are watched on each member,
+// Each appearance or disappearance of a key is recorded when a member reports it. All keys are watched on each member,
 // and each revision is recorded once, when the first member reports it. Revisions arrive in order. A reply is sent only
 // after all revisions up to the one in its header have been recorded. A key's owner is found among the pending
 // requests: it is the only attempt that is putting the key with the same value and lease, or that has sent bytes

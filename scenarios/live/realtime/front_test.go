@@ -46,8 +46,7 @@ type rig struct {
 // stepLimit is the time limit for each step. Only a step that hangs takes that long.
 const stepLimit = time.Minute
 
-// newRig returns a rig whose world has the given link delay. The world runs in the background until the test ends or
-// the rig's done method is called.
+// newRig returns a rig whose world has the given link delay. The world runs in the background until the test ends.
 func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: delay, Hi: delay}, Endless: true})
 	w.AddServer("redis-1", redis.New(redis.Config{}))

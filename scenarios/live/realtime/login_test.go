@@ -46,7 +46,7 @@ var neighbors = map[string]string{
 }
 
 // TestNeighborsChangeNothing checks that nothing sent without the password reaches the world, not even a connection.
-// The client must be served at the same time.
+// Afterward, the client must still be served.
 func TestNeighborsChangeNothing(t *testing.T) {
 	var asked []string
 	r := newRig(t, witness{asked: &asked}, 0)

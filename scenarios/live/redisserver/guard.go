@@ -68,8 +68,9 @@ func keysOf(c redis.Keyed, args []string) (keys []string) {
 	return keys
 }
 
-// admit returns the form in which a command is sent to the server, and the keys that it may write. If the command is
-// not allowed, admit returns the reply to the client instead.
+// admit returns the form in which a command is sent to the server, and the keys that it may write. If the command must
+// not be sent, admit returns the reply to the client instead: an error, or the guard's own answer to SCRIPT LOAD or
+// SCRIPT EXISTS.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {

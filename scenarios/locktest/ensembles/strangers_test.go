@@ -19,8 +19,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// speak sends bytes to a server. It returns everything that the server sends until it closes the connection or is
-// silent for 500 ms.
+// speak sends bytes to a server. It returns everything that the server sends within 500 ms, and whether the server
+// closed the connection in that time.
 func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

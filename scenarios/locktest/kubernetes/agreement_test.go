@@ -48,8 +48,8 @@ var (
 )
 
 // TestModelAndClientAgree checks that client-go and the simulated election agree. It replaces the simulated election
-// with client-go in each of the catalog's scenarios, with the scenario's settings and faults. Each law must have the
-// outcome that the scenario expects.
+// with client-go in each of the catalog's Kubernetes scenarios that client-go can reproduce, with the scenario's
+// settings and faults. Each law must have the outcome that the scenario expects, except where differs says otherwise.
 func TestModelAndClientAgree(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		if !strings.HasPrefix(name, "kubernetes-") || unlike[name] != "" {

@@ -89,7 +89,7 @@ func rows(b *strings.Builder, client Client, result *Result, families []Family, 
 	}
 }
 
-// counts returns how many runs show a finding, one number for each of the Protections.
+// counts returns how many runs show a finding, one number for each of the Protections that the client can use.
 func (r *Result) counts(client Client, f *Finding) string {
 	var all []string
 	for _, p := range Protections {

@@ -165,8 +165,8 @@ func (d *Data) Pass(args []string) {
 // Begin begins an event loop turn. wall is the wall clock time in ns.
 func (d *Data) Begin(wall int64) { d.Wall, d.Now = wall, millis(wall) }
 
-// Quietly calls f without writing records or causing effects, for example to replay commands that have already taken
-// effect.
+// Quietly calls f without writing records or logging effects, for example to replay effects that have already been
+// recorded.
 func (d *Data) Quietly(f func()) {
 	was := d.Loading
 	d.Loading = true

@@ -68,8 +68,8 @@ func TestFramesAreCutWherever(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFrame checks what happens to bytes that are not a frame. The wire must turn them into a request, and the
-// member must then do what a real server would do with these bytes.
+// TestWhatIsNoFrame checks that bytes that are not a frame become a request, from which the member can tell what a real
+// server would do with these bytes. An incomplete frame must not become a request.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},

@@ -101,7 +101,7 @@ func (f *Fields) Text() string {
 	return s
 }
 
-// Path reads a non-null string.
+// Path reads a string. If the string is null, Torn is set.
 func (f *Fields) Path() string {
 	s, null := f.Buffer()
 	f.Torn = f.Torn || null
