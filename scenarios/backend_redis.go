@@ -62,7 +62,7 @@ var (
 		format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
 			redis.DefaultSemiSyncTimeout,
 			"how long the master waits for a replica; "+
-				"after this time, it does not wait anymore until a replica has caught up"),
+				"after this time, it stops waiting until a replica has caught up"),
 		format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 			"how long a master must be silent before the Sentinel replaces it").Recurring(),
 		format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },

@@ -133,9 +133,9 @@ var timeKeys = []format.Key[Scenario]{
 		"the simulated time at which the run ends"),
 	format.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
 		"how long an uncontended acquire or release may take (fault-tolerance)").
-		Depending("the lock's TTL. Members may have to wait for a silent leader, " +
-			"so several members of ZooKeeper add `sync-limit` times `tick-time` to it, " +
-			"and Consul adds `raft-multiplier` seconds"),
+		Depending("the lock's TTL, plus the time after which servers replace a silent leader or master: " +
+			"with several ZooKeeper members, `sync-limit` times `tick-time`; with Consul, `raft-multiplier` seconds; " +
+			"with a Redis Cluster, six times `node-timeout` plus 5s"),
 }
 
 // settle parses the settings that refer to clients and servers. It also checks constraints between settings, and fills

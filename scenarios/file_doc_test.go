@@ -189,9 +189,9 @@ func TestDefaultsInWords(t *testing.T) {
 		// checked by TestEveryValue
 		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1",
 		// checked by TestBoundOfAnEnsembleAllowsForASilentLeader
-		"bound": "the lock's TTL. Members may have to wait for a silent leader, " +
-			"so several members of ZooKeeper add `sync-limit` times `tick-time` to it, " +
-			"and Consul adds `raft-multiplier` seconds",
+		"bound": "the lock's TTL, plus the time after which servers replace a silent leader or master: " +
+			"with several ZooKeeper members, `sync-limit` times `tick-time`; with Consul, `raft-multiplier` seconds; " +
+			"with a Redis Cluster, six times `node-timeout` plus 5s",
 		"work.start": "the start time that `stagger` gives the client",
 		// checked by TestOverridesChangeOnlyWhatTheyName
 		"mix.pause": "TTL/100 to 3 × TTL", "mix.jump": "TTL/100 to 3 × TTL", "mix.delay": "TTL/1000 to 3 × TTL",
@@ -213,6 +213,11 @@ func TestBoundOfAnEnsembleAllowsForASilentLeader(t *testing.T) {
 		if got := parseText(t, withKey(t, onZooKeeper, "servers", servers)).Bound; got != want {
 			t.Errorf("%s: %v, want %v", servers, got, want)
 		}
+	}
+	cluster := parseText(t, "name: x\nservers: {redis: 3, cluster: on, node-timeout: 1s}\n"+
+		"lock: {protocol: set-nx-px, ttl: 2s}\n")
+	if want := 13 * time.Second; cluster.Bound != want {
+		t.Errorf("Redis Cluster: %v, want %v", cluster.Bound, want)
 	}
 }
 

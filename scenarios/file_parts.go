@@ -33,7 +33,7 @@ func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
 	}
-	keys[0].Meaning += fmt.Sprintf(". A file gives one of `%s`", strings.Join(backendNames(), "`, `"))
+	keys[0].Meaning += fmt.Sprintf(". A file has exactly one of `%s`", strings.Join(backendNames(), "`, `"))
 	return append(keys, serverSettings()...)
 }
 
@@ -58,7 +58,7 @@ func (f *file) serverFields() []field {
 		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none",
 			meaning: "the key events for which Redis publishes messages, " +
 				"to `__keyspace@0__:KEY` (`K`) and `__keyevent@0__:EVENT` (`E`). " +
-				"These events are for your own locks that listen to them; CONFIG SET changes the classes"}},
+				"Only lock code of your own needs them; CONFIG SET changes the classes"}},
 		field{name: "maxmemory-policy", instead: "servers never run out of memory on their own: " +
 			"an eviction is a fault, such as `evict key of LOCK on redis-1 at 3s` under faults"})
 	return slices.Insert(fields, len(backends),

@@ -108,7 +108,7 @@ func rows(b *strings.Builder, under string, fields []field, wanted func(path str
 func titleOf(takers []locks.Protocol) string {
 	switch {
 	case len(takers) == len(locks.Definitions()):
-		return "Of every lock"
+		return "With every protocol"
 	case len(takers) == 1:
 		return "Only with " + string(takers[0])
 	}

@@ -41,7 +41,7 @@ var (
 
 	retryClock = format.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
 		"the clock that measures patience. "+
-			"If it is the `wall` clock, as in a loop on time.time(), a step of the clock lengthens or ends the wait",
+			"If it is the `wall` clock, as in a loop on time.time(), a clock jump lengthens or ends the wait",
 		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
@@ -169,7 +169,7 @@ var (
 			"how many replicas must have received the write").Showing("1"),
 		format.Choice("wait.fsync", func(c *Config) *Disks { return &c.Wait.Fsync },
 			"which servers must have the write on disk. `none`: no server, so the client sends WAIT; "+
-				"otherwise it sends WAITAOF (Redis 7.2) for the `master`, for as many `replicas`, "+
+				"otherwise it sends WAITAOF (Redis 7.2) for the `master`, for that many `replicas`, "+
 				"or for `all` of these",
 			format.Options(NoDisks, MasterDisk, ReplicaDisks, AllDisks)...),
 		format.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,

@@ -139,7 +139,7 @@ type nodeNaming string
 
 const (
 	markedNames nodeNaming = "marked" // a unique mark and a number, as with Curator's protection
-	// names without a unique mark; the last client to release the lock removes the folder, and the numbers start over
+	// names without a unique mark; the last client to release the lock removes the parent znode, and the numbers start over
 	// (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
@@ -161,12 +161,12 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 		format.Options(predecessor, lowest)...),
 	format.Choice("token", func(c *zooKeeperConfig) *tokenFrom { return &c.tokenFrom },
 		"the fencing token: "+
-			"the czxid of the client's own znode, or that of the folder, which is the same for all clients",
+			"the czxid of the client's own znode, or that of its parent, which is the same for all clients",
 		format.Options(ownNode, parentNode)...),
 	format.Choice("names", func(c *zooKeeperConfig) *nodeNaming { return &c.names },
 		"the names of znodes. "+
 			"`marked`: a unique mark and a number; `bare`: only a number. "+
-			"With `bare`, the last client to release removes the folder and the numbers start over, "+
+			"With `bare`, the last client to release removes the parent znode and the numbers start over, "+
 			"so a release in a later session may delete another client's znode (zk-ruby 34)",
 		format.Options(markedNames, bareNames)...),
 	format.Switch("check-session", func(c *zooKeeperConfig) *bool { return &c.checkSession }, true,
