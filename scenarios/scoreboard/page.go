@@ -19,7 +19,7 @@ const title = "Lock libraries under faults"
 // legend explains the letters in the table.
 var legend = []struct{ letter, words string }{
 	{"E", "exclusion: two leases ran at the same time."},
-	{"O", "ownership: a client removed or prolonged a key that was another client's."},
+	{"O", "ownership: a client removed or extended another client's key."},
 	{"D", "data: the resource accepted a write from a client that had lost the lock. " +
 		"No lease prevents every such write; " +
 		"a fencing token can."},
@@ -35,13 +35,13 @@ row's families together, and the library's page says how many there were in each
 means that none of the family's schedules showed whether the promise is kept. A letter in parentheses means that no
 random schedule broke the promise, but a fault placed by hand did. In the column "real", a letter means that one of the
 row's findings also broke the promise in real time on a real server, for the same cause; a dot means that findings were
-tried there and none came out. An empty cell was not tried. The order is alphabetical. A letter does not mean that the
-library is at fault: its page says whether each finding is due to the library, its settings, the servers or a limit of
-all leases.`
+tried there and none of them did. An empty cell was not tried. The order is alphabetical. A letter does not mean that
+the library is at fault: its page says whether each finding is due to the library, its settings, the servers or a limit
+of all leases.`
 
 // method explains how the scoreboard's results were obtained.
 const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the start of their
-work and write it at the end. The work takes 4 s, or 20 s if the lock is renewed meanwhile. If a library says how long
+work and write it at the end. The work takes 4 s, or 20 s if the lock is renewed. If a library says how long
 the lock is valid, its client writes only within that time. If a library renews a Redis lock by itself, its client
 cannot know when: E then covers only the first 8 s after each acquisition, and a later overlap shows only as D. The
 libraries are unmodified, with documented settings. A family's faults are drawn with the weights of the default mix. The
@@ -133,7 +133,7 @@ func (e *entry) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s under faults\n\n%s\n", e.Name, wrapped("After reading this page you know which promises "+
 		e.Library+" broke under which faults and why, and you can replay each case. "+
-		"[All libraries](../../README.md) has the others."))
+		"For other libraries, see [the scoreboard](../../README.md)."))
 	for _, fact := range e.facts() {
 		out.WriteString(item(fact.Name + ": " + fact.Value))
 	}
@@ -149,14 +149,15 @@ func (e *entry) markdown() string {
 	out.WriteString(e.aimed() + e.closest())
 	switch {
 	case e.OnlyReal:
-		out.WriteString("\n## Run it again\n\n" + wrapped("At the top of the repository, once. "+
-			"After that, the commands above run.") + "\n    " + strings.TrimSpace(e.Install) + "\n")
+		out.WriteString("\n## Run it again\n\n" + wrapped("Run this once, at the top of the repository. "+
+			"After that, the commands above work.") + "\n    " + strings.TrimSpace(e.Install) + "\n")
 		return out.String()
 	case e.Client == "":
 		return out.String()
 	}
-	out.WriteString("\n## Run it again\n\n" + wrapped("At the top of the repository, once, and then as often as you "+
-		"like (the second command writes this page):") + "\n    " + strings.TrimSpace(e.Install) + "\n    " +
+	out.WriteString("\n## Run it again\n\n" + wrapped("Run the first command once, at the top of the repository, "+
+		"and the second as often as you like. The second one writes this page.") + "\n    " +
+		strings.TrimSpace(e.Install) + "\n    " +
 		e.command + "\n\n" + wrapped("To run one family of faults and print its report:") + "\n    " +
 		e.explore("pauses") + "\n")
 	return out.String()
@@ -180,7 +181,7 @@ func (e *entry) facts() (all document.Facts) {
 		return all
 	}
 	if e.former() {
-		add("Result", "of the former version "+e.result.Version)
+		add("Result", "of an earlier version, "+e.result.Version)
 	}
 	if e.result.Date != "" {
 		add("Explored", fmt.Sprintf("%s, %d schedules", e.result.Date, e.result.runs()))
@@ -208,7 +209,7 @@ func (e *entry) table() string {
 		}
 		out.WriteByte('\n')
 	}
-	out.WriteString("\n" + wrapped("The number after the name of a family is that of its schedules. "+
+	out.WriteString("\n" + wrapped("The number after a family's name is the number of its schedules. "+
 		"A cell such as 2 of 9 means that 9 schedules showed whether the promise is kept, and 2 of them broke it. "+
 		"A cell such as 0 of 9, <1/3 means that none broke it: "+
 		"with 95 % confidence, fewer than 1 in 3 such schedules do. "+
@@ -281,7 +282,7 @@ func (e *entry) confirmed(law checker.Law, cause, file string) string {
 func (e *entry) aimed() string {
 	var out strings.Builder
 	for n, a := range e.Aimed {
-		fmt.Fprintf(&out, "\n### %s: %s, by an aimed fault\n\n%s\n```\n%s\n```\n", a.Law, a.Cause,
+		fmt.Fprintf(&out, "\n### %s: %s, by a fault placed by hand\n\n%s\n```\n%s\n```\n", a.Law, a.Cause,
 			wrapped(strings.TrimSpace(a.Text)), a.Fault)
 		if !e.OnlyReal {
 			out.WriteString("\n    " + e.runAimed(n) + "\n")

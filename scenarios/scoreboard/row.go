@@ -91,11 +91,11 @@ type Real struct {
 func (r *Real) words() string {
 	switch text := strings.TrimSpace(r.Text); {
 	case !r.Broke:
-		return "In real time, on " + r.Server + ", it did not break: " + text
+		return "In real time, the promise did not break on " + r.Server + ": " + text
 	case text != "":
-		return "In real time, " + r.Server + " broke the same promise by the same cause. " + text
+		return "In real time, the promise also broke on " + r.Server + ", for the same cause. " + text
 	}
-	return "In real time, " + r.Server + " broke the same promise by the same cause:"
+	return "In real time, the promise also broke on " + r.Server + ", for the same cause:"
 }
 
 // ttl is every lock's time to live.
