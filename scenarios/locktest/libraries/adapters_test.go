@@ -50,7 +50,7 @@ const (
 // All lists the libraries in the matrix.
 var All = []Library{
 	{"redsync", redsyncVersion, "on five servers", locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain), nil},
-	{"redsync-1", redsyncVersion, "on one server, as its README shows it", locktest.Redis(1), ByUser,
+	{"redsync-1", redsyncVersion, "on one server, as in its README", locktest.Redis(1), ByUser,
 		newRedsync(onGoRedis, plain), nil},
 	{"redsync-3", redsyncVersion, three, locktest.Redis(3), ByUser, newRedsync(onQuietGoRedis, plain), nil},
 	{"redsync-fail-fast", redsyncVersion, three + ", WithFailFast", locktest.Redis(3), ByUser,
@@ -70,21 +70,22 @@ var All = []Library{
 	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", "on five servers", locktest.Redis(5),
 		ByUser, newRedsyncV1, nil},
 	{"redislock", redislockVersion, "on one server", locktest.Redis(1), ByUser, newRedislock(single), nil},
-	{"redislock-own-token", redislockVersion, "on one server, with the client's name for Options.Token",
+	{"redislock-own-token", redislockVersion, "on one server, with the client's name as Options.Token",
 		locktest.Redis(1), ByUser, newRedislockOwnToken, nil},
 	{"redislock-failover", redislockVersion, followed, locktest.Redis(1).Replicated(1), ByUser,
 		newRedislock(following), nil},
-	{"redislock-sentinel", redislockVersion, "on one server, a replica and a Sentinel, by go-redis's FailoverClient",
+	{"redislock-sentinel", redislockVersion, "on one server, a replica and a Sentinel, through go-redis's FailoverClient",
 		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil},
 	{"redislock-cluster", redislockVersion,
-		"on a Redis Cluster of three masters with a replica each, by go-redis's ClusterClient; node timeout 1 s",
+		"on a Redis Cluster of three masters with one replica each, through go-redis's ClusterClient; "+
+			"node timeout 1 s",
 		locktest.Redis(3).Replicated(1).Clustered(time.Second), ByUser, newRedislock(cluster), nil},
-	{"setnx", goRedisVersion, "its recipe on one server: SetNX, and a script to release", locktest.Redis(1), ByNobody,
+	{"setnx", goRedisVersion, "its recipe on one server: SetNX, and a release script", locktest.Redis(1), ByNobody,
 		newSetNX(single), nil},
 	{"setnx-failover", goRedisVersion, "the recipe of setnx, " + followed, locktest.Redis(1).Replicated(1), ByNobody,
 		newSetNX(following), nil},
 	{"radix", "github.com/mediocregopher/radix/v4 v4.1.4",
-		"SET NX PX on one server, over one connection (radix.Dialer) that is dialed again after an error; " +
+		"SET NX PX on one server, over one connection (radix.Dialer) that is redialed after an error; " +
 			"its pool could not be run", locktest.Redis(1), ByNobody, newRadix, nil},
 	{"rueidislock", "github.com/redis/rueidis/rueidislock v1.0.78",
 		"on one server, with KeyMajority 1 and NoLoopTracking, as documented", locktest.Redis(1), ByLibrary,

@@ -176,13 +176,13 @@ type view struct {
 
 var views = []view{
 	{"exclusion: two leases never run at once (lease-exclusion)", "E", "", func(c counts) int { return c.Leases }},
-	{"ownership: nobody removes or prolongs another's key (ownership)", "O", "",
+	{"ownership: nobody removes or extends another's key (ownership)", "O", "",
 		func(c counts) int { return c.Owners }},
-	{"data: the resource takes no late write (resource-safety), clients without care", "", "none",
+	{"data: the resource accepts no late write (resource-safety), careless clients", "", "none",
 		func(c counts) int { return c.Data }},
 	{"data, careful clients", "D", "careful", func(c counts) int { return c.Data }},
 	{"data, fenced clients", "", "fenced", func(c counts) int { return c.Data }},
-	{"tokens: the counter never repeats or goes back (token-order), fenced clients", "", "fenced",
+	{"tokens: no token repeats or goes back (token-order), fenced clients", "", "fenced",
 		func(c counts) int { return c.Tokens }},
 	{"waiting: nobody waits far too long (deadlock-freedom, fault-tolerance)", "W", "",
 		func(c counts) int { return c.Waits }},
@@ -214,7 +214,7 @@ func differing(all []result) string {
 	if list == nil {
 		return ""
 	}
-	return "\n" + wrapped("Some schedules broke a law, and gave another run when they were repeated: "+
+	return "\n" + wrapped("Some schedules broke a law, but gave a different run when they were repeated: "+
 		strings.Join(list, ", ")+". The tables count the first run.")
 }
 
@@ -295,10 +295,14 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	}
 	cut := ""
 	if !f.Minimal {
-		cut = "; the plan may not be the smallest"
+		cut = "; there may be a smaller plan"
 	}
-	said := fmt.Sprintf("%s Found under %s, %s work, care: %s, in %d of %d runs; the first is seed %d, "+
-		"after %.1f s of CPU%s.", why, f.Family, f.Work, f.Protection, f.Runs, f.Of, f.Seed,
+	client := f.Protection
+	if client == "none" {
+		client = "careless"
+	}
+	said := fmt.Sprintf("%s Found under %s, with %s work and %s clients, in %d of %d runs; the first is seed %d, "+
+		"after %.1f s of processor time%s.", why, f.Family, f.Work, client, f.Runs, f.Of, f.Seed,
 		max(f.CPU, 50*time.Millisecond).Seconds(), cut)
 	fmt.Fprintf(b, "\n### %s: %s\n\n%s\n```\n%s\n\ngo test -v -run '^%s$/^%s$' \\\n"+
 		"  -locktest.plan testdata/%s/plan.txt .\n```\n", f.Law, f.Cause, wrapped(said), strings.Join(f.Faults, "\n"),
