@@ -77,7 +77,7 @@ var All = []Library{
 	{"redislock-sentinel", redislockVersion, "on one server, a replica and a Sentinel, through go-redis's FailoverClient",
 		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil},
 	{"redislock-cluster", redislockVersion,
-		"on a Redis Cluster of three masters with one replica each, through go-redis's ClusterClient; "+
+		"on a Redis Cluster of three masters with one replica each, through go-redis's ClusterClient; " +
 			"node timeout 1 s",
 		locktest.Redis(3).Replicated(1).Clustered(time.Second), ByUser, newRedislock(cluster), nil},
 	{"setnx", goRedisVersion, "its recipe on one server: SetNX, and a release script", locktest.Redis(1), ByNobody,

@@ -234,10 +234,10 @@ const downCounter = `Due to the user's counter: it is stored on the first server
 can get a lock with a token, no matter how many servers the lock uses.`
 
 // sameValue describes what late requests do if an owner value is reused.
-const sameValue = `Due to the user, and to the library's comment: WithGenValueFunc says that it sets the generator of
-values (redsync.go, line 126), but not that each value must be new. The value is all that tells a server a client's
-lock from the same client's next lock. An extension or a release that is late, or one for a key that a server kept
-while it was down, finds the next lock's key and extends or deletes it. Draw a random value for each lock.`
+const sameValue = `Due to the user, and to the library's comment: WithGenValueFunc says that it sets the generator of values
+(redsync.go, line 126), but not that each value must be new. A server can tell a client's lock from the same client's
+next one only by the value. An extension or a release that is late, or one for a key that a server kept while it was
+down, finds the next lock's key and extends or deletes it. Draw a random value for each lock.`
 
 // lateExtension describes what a late extension does if extensions set a missing key again.
 const lateExtension = `Due to the library: with WithSetNXOnExtend, an extension sets the key again if it is missing
