@@ -56,8 +56,9 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: save(&m.Passes, f.Whole(1, maxCount)),
-			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "the last pass of a point at which a fault may strike; " +
-				"with 3, faults strike when the client passes the point for the first, second or third time"}},
+			doc: doc{values: "1 to 10000", standard: "`3`",
+				meaning: "the last pass of a point at which a fault may strike; " +
+					"with 3, faults strike when the client passes the point for the first, second or third time"}},
 		{name: "messages", read: save(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
 			meaning: "the highest number of a message or reply that a fault may name; " +

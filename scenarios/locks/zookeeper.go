@@ -139,7 +139,7 @@ type nodeNaming string
 
 const (
 	markedNames nodeNaming = "marked" // a unique mark and a number, as with Curator's protection
-	// names without a unique mark; the last client to release the lock removes the parent znode, and the numbers start over
+	// names without a unique mark; the last client to release the lock removes the parent znode, and numbers start over
 	// (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
