@@ -75,7 +75,8 @@ var All = []Library{
 	{"redislock-failover", redislockVersion, followed, locktest.Redis(1).Replicated(1), ByUser,
 		newRedislock(following), nil},
 	{"redislock-sentinel", redislockVersion,
-		"on one server, a replica and a Sentinel, through go-redis's FailoverClient", locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil},
+		"on one server, a replica and a Sentinel, through go-redis's FailoverClient",
+		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil},
 	{"redislock-cluster", redislockVersion,
 		"on a Redis Cluster of three masters with one replica each, through go-redis's ClusterClient; " +
 			"node timeout 1 s",
