@@ -9,11 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
-
-	"github.com/andybalholm/brotli"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/play"
@@ -33,6 +31,7 @@ var unpackScript []byte
 const (
 	modulePath = "github.com/fencepost-sim/fencepost"
 	worker     = modulePath + "/scenarios/play/worker"
+	packer     = modulePath + "/cmd/site/pack"
 )
 
 // inlined lists the packages in which runs spend most of their time. The compiler inlines functions only in these
@@ -48,7 +47,7 @@ var FileNames = []string{"index.html", "worker.js", "brotli.js", "fencepost.wasm
 // loads, and the page with the scoreboard of libraries. The page starts in the given state. If the go command fails,
 // the error includes its output.
 func Files(ctx context.Context, start play.State) ([]output.File, error) {
-	program, err := compiled(ctx)
+	packed, err := simulator(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +62,6 @@ func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	}
 	var page bytes.Buffer
 	if err := (&play.Page{Start: start}).Write(&page); err != nil {
-		return nil, err
-	}
-	packed, err := pack(ctx, program)
-	if err != nil {
 		return nil, err
 	}
 	board, err := boardPage()
@@ -91,25 +86,9 @@ func boardPage() ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// pack compresses the program at the highest level, which takes a minute.
-func pack(ctx context.Context, program []byte) ([]byte, error) {
-	var packed bytes.Buffer
-	w := brotli.NewWriterOptions(&packed, brotli.WriterOptions{Quality: brotli.BestCompression, LGWin: 24})
-	for part := range slices.Chunk(program, 1<<20) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(part); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Close()
-	return packed.Bytes(), err
-}
-
-// compiled returns the simulator as WebAssembly. If the current folder is in this module, it compiles the source there;
-// otherwise it compiles the source of the version that this program was built from.
-func compiled(ctx context.Context) ([]byte, error) {
+// simulator returns the simulator as compressed WebAssembly. If the current folder is in this module, it compiles the
+// source there; otherwise it compiles the source of the version that this program was built from.
+func simulator(ctx context.Context) ([]byte, error) {
 	folder, err := temporary.New()
 	if err != nil {
 		return nil, err
@@ -127,15 +106,32 @@ func compiled(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := filepath.Join(dir, "fencepost.wasm")
-	build := []string{"build", "-modfile", mod, "-o", out, "-trimpath", "-ldflags=-s -w", "-gcflags=all=-l"}
+	program := filepath.Join(dir, "fencepost.wasm")
+	build := []string{"build", "-modfile", mod, "-o", program, "-trimpath", "-ldflags=-s -w", "-gcflags=all=-l"}
 	for _, hot := range inlined {
 		build = append(build, "-gcflags="+hot+"=")
 	}
 	if _, err := run(ctx, source, append(build, worker)...); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(out)
+	return packed(ctx, source, dir, program)
+}
+
+// packed returns the contents of a file, compressed by the packer, which it compiles for this machine into dir.
+func packed(ctx context.Context, source, dir, file string) ([]byte, error) {
+	content, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	program := filepath.Join(dir, "pack.exe") // on Windows, only files with such a name can be run
+	build := goCommand(ctx, source, runtime.GOOS, runtime.GOARCH, "build", "-o", program, packer)
+	if _, err := result(build); err != nil {
+		return nil, err
+	}
+	pack := exec.CommandContext(ctx, program)
+	pack.Stdin = content
+	return result(pack)
 }
 
 // fetch creates a module in a new folder with the source of the version that this program was built from.
@@ -151,22 +147,36 @@ func fetch(ctx context.Context, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module site\n"), 0o666); err != nil {
 		return err
 	}
-	_, err := run(ctx, dir, "get", worker+"@"+info.Main.Version)
+	_, err := run(ctx, dir, "get", worker+"@"+info.Main.Version, packer+"@"+info.Main.Version)
 	return err
 }
 
-// run runs the go command with a browser as the target, and returns the command's output.
+// run runs the go command with a browser as the target, and returns the command's output without surrounding space.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := result(goCommand(ctx, dir, "js", "wasm", args...))
+	return strings.TrimSpace(string(out)), err
+}
+
+// goCommand returns a call of the go command in dir that compiles for the given system and processor.
+func goCommand(ctx context.Context, dir, system, processor string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
+	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "GOWORK=off")
+	return c
+}
+
+// result runs a command and returns its output. If the command fails, the error includes what it printed to standard
+// error.
+func result(c *exec.Cmd) ([]byte, error) {
 	var out, problems bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
 	switch err := c.Run(); {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", errors.New("the go command was not found: install Go, which --static needs to compile the simulator")
+		return nil, errors.New("the go command was not found: install Go, which --static needs to compile the " +
+			"simulator")
 	case err != nil:
-		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(problems.String()))
+		name := strings.Join(c.Args[:min(2, len(c.Args))], " ")
+		return nil, fmt.Errorf("%s: %w\n%s", name, err, strings.TrimSpace(problems.String()))
 	}
-	return strings.TrimSpace(out.String()), nil
+	return out.Bytes(), nil
 }
