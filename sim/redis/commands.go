@@ -58,6 +58,11 @@ var ownCommands = []command{
 	{Name: "expiretime", Arity: 2, run: ttl(true, true), checks: history.CheckedPresence},
 	{Name: "pexpiretime", Arity: 2, run: ttl(false, true), checks: history.CheckedPresence},
 
+	{Name: "xadd", Arity: -5, Flags: write, run: xadd},
+	{Name: "xtrim", Arity: -4, Flags: write, run: xtrim},
+	{Name: "xlen", Arity: 2, run: xlen},
+	{Name: "xrange", Arity: -4, run: xrange},
+
 	{Name: "hexpire", Arity: -6, Flags: write, run: hexpire("hexpire", true, false), In: only8},
 	{Name: "hpexpire", Arity: -6, Flags: write, run: hexpire("hpexpire", false, false), In: only8},
 	{Name: "hexpireat", Arity: -6, Flags: write, run: hexpire("hexpireat", true, true), In: only8},
@@ -186,9 +191,8 @@ var refused = map[string]string{
 	"client|unpause": others, "client|reply": others,
 	"client|help": help, "config|help": help, "pubsub|help": help, "script|help": help,
 
-	"xadd": beyond, "xread": beyond, "xreadgroup": beyond, "xrange": beyond, "xrevrange": beyond, "xlen": beyond,
-	"xdel": beyond, "xtrim": beyond, "xgroup": beyond, "xack": beyond, "xclaim": beyond, "xautoclaim": beyond,
-	"xpending": beyond, "xinfo": beyond, "xsetid": beyond,
+	"xread": beyond, "xreadgroup": beyond, "xrevrange": beyond, "xdel": beyond, "xgroup": beyond, "xack": beyond,
+	"xclaim": beyond, "xautoclaim": beyond, "xpending": beyond, "xinfo": beyond, "xsetid": beyond,
 	"geoadd": beyond, "geopos": beyond, "geodist": beyond, "geohash": beyond, "geosearch": beyond,
 	"geosearchstore": beyond, "georadius": beyond, "georadiusbymember": beyond, "georadius_ro": beyond,
 	"georadiusbymember_ro": beyond, "pfadd": beyond, "pfcount": beyond, "pfmerge": beyond,

@@ -265,8 +265,9 @@ and from the reply of redis-server to COMMAND.
 	}
 	b.WriteString(`
 If a command is refused, so are all its subcommands. Some options of simulated commands are refused: IFDEQ and IFDNE of
-SET and DELEX; REDIRECT of CLIENT TRACKING; every database other than 0; every parameter of CONFIG other than
-notify-keyspace-events; the class m of that parameter; and, in Redis 8, its classes o and c.
+SET and DELEX; MINID, LIMIT and a MAXLEN of 0 of XADD and XTRIM; REDIRECT of CLIENT TRACKING; every database other than
+0; every parameter of CONFIG other than notify-keyspace-events; the class m of that parameter; and, in Redis 8, its
+classes o and c.
 
 Since Redis 7.2, scripts may call WAIT, WAITAOF, BLPOP, BRPOP, BLMOVE and BRPOPLPUSH; here, only version 8 allows this.
 They do not wait in a script. If a client waits for several lists, and one transaction creates more than one of them,

@@ -53,6 +53,13 @@ func (v vocabulary) second() string {
 	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
+// entry returns a random ID of a stream's entry, or an end of a range of IDs.
+func (v vocabulary) entry() string {
+	return v.one("*", "0-*", "1-*", "5-*", "0-0", "0-1", "1-1", "1", "5-2", "5", v.moment(), v.moment()+"-1",
+		v.moment()+"-*", "-", "+", "(1-1", "(5", "(0-0", "(", "(-", "x", "1-x", "1-1-1", "01-+2", " 3", "1-", "-1",
+		"*-1", "18446744073709551614-*", "18446744073709551615-18446744073709551615", "18446744073709551616", "")
+}
+
 // wait returns a random timeout in seconds that is short enough to expire when the test moves the clock.
 func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
 
@@ -77,11 +84,11 @@ func (v vocabulary) several(least int, draw func() string) []string {
 // spell replaces the letters in a pattern with random words. K stands for a key, V for a value, M for a member, I for
 // an index, S for a score, B for a bound, T for a long TTL, P for a short TTL, A for an absolute time in ms, E for an
 // absolute time in s, C for a channel, X for a channel pattern, W for a timeout, N for notification classes, L for a
-// function library, and F for a function name. "K+" means one or more keys.
+// function library, F for a function name, and G for an ID of a stream's entry. "K+" means one or more keys.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
 		"T": v.longTTL, "P": v.shortTTL, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
-		"W": v.wait, "N": v.classes, "L": v.library, "F": v.function}
+		"W": v.wait, "N": v.classes, "L": v.library, "F": v.function, "G": v.entry}
 	var args []string
 	for _, word := range strings.Fields(pattern) {
 		name, many := strings.CutSuffix(word, "+")
@@ -148,12 +155,23 @@ var families = map[string][]string{
 		"ZRANGEBYSCORE K B B LIMIT 0|1 1|2|-1", "ZRANGEBYSCORE K B B LIMIT|WITHSCORES|foo 0|+1|LIMIT 1 1",
 		"ZREMRANGEBYRANK K I I", "ZREMRANGEBYSCORE K B B", "ZPOPMIN|ZPOPMAX K",
 		"ZPOPMIN|ZPOPMAX K 0|1|2"},
+	"streams": {"XADD K * V V", "XADD K * V V V V", "XADD K G V V", "XADD K MAXLEN = 1|2|3|x|-1 * V V",
+		"XADD K MAXLEN ~ 1|2|100 G V V", "XADD K MAXLEN 1|2 G V V", "XADD K NOMKSTREAM * V V", "XADD K * V",
+		"XADD K NOMKSTREAM MAXLEN 2 G V V", "XADD K MAXLEN 2 MAXLEN 3 * V V", "XADD K MAXLEN * V V",
+		"XADD K * V V V", "XADD K MAXLEN 2 NOMKSTREAM G", "XTRIM K MAXLEN 1|2|3|x|-1", "XTRIM K MAXLEN =|~ 1|2|3",
+		"XTRIM K NOMKSTREAM", "XTRIM K foo 1", "XTRIM K MAXLEN 1 foo", "XTRIM K MAXLEN", "XTRIM K MAXLEN 1 MAXLEN 2",
+		"XLEN K", "XRANGE K - +", "XRANGE K G G", "XRANGE K - + COUNT 0|1|2|-1|x", "XRANGE K G + COUNT 1 COUNT 2",
+		"XRANGE K - G COUNT", "XRANGE K - + foo 1", "XRANGE K + -", "XADD K", "XLEN", "XRANGE K -",
+		"COPY K K REPLACE", "RENAME K K", "EVAL return(redis.call('xadd',KEYS[1],'*','a',ARGV[1])) 1 K V",
+		"EVAL return(redis.call('xrange',KEYS[1],'-','+')) 1 K", "MULTI", "EXEC", "WATCH K", "RPUSH K V",
+		"APPEND K V"},
 	"times": {"SET K V EX|PX P", "SET K V EXAT E", "SET K V PXAT A", "SET K V NX|XX PX P", "SET K V EX|PX P EX|PX P",
 		"SET K V PXAT A KEEPTTL", "SET K V KEEPTTL",
 		"SET K V EXAT|PXAT 0|-1|x|9223372036854775806", "SET K V GET PXAT A", "SETEX|PSETEX K P V", "GETEX K EX|PX P",
 		"GETEX K EXAT E", "GETEX K PXAT A", "GETEX K PERSIST",
 		"GETEX K PX P PX P", "EXPIRE|PEXPIRE K P", "EXPIRE|PEXPIRE K P NX|XX|GT|LT", "EXPIREAT K E", "PEXPIREAT K A",
 		"PEXPIREAT K A NX|XX|GT|LT", "PERSIST K", "EXPIRETIME|PEXPIRETIME K",
+		"XADD K * V V", "XRANGE K - +",
 		"TTL|PTTL K", "DBSIZE", "KEYS *", "KEYS X", "SCAN 0", "SCAN 0 MATCH a|[b-d]|*|?|x", "SCAN x",
 		"SCAN 0 COUNT 0|x|100", "SCAN 0 foo", "EXISTS K+", "RENAME K K", "RENAMENX K K", "COPY K K", "COPY K K REPLACE",
 		"INCR K", "APPEND K V", "HSET K M V", "HINCRBY K M 1", "RPUSH K V", "LMOVE K K LEFT RIGHT",

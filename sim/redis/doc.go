@@ -17,13 +17,14 @@
 // with it.
 //
 // Non-goals: commands with random replies (SPOP); commands that wait for anything but lists, replicas and fsyncs;
-// streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of CLIENT TRACKING,
-// and key-miss notifications. These are refused with an error that names fencepost. COMMANDS.md lists all Redis
-// commands that are simulated or refused.
+// readers of streams, several databases, eviction, users other than default, CLIENT KILL and LIST, redirection of
+// CLIENT TRACKING, and key-miss notifications. These are refused with an error that names fencepost. COMMANDS.md lists
+// all Redis commands that are simulated or refused.
 //
 // Known differences: a deadline of 2^63-1 ms means no deadline. Where Redis returns things in the order of a hash
 // table, the node returns them sorted or in creation order. When a key that the master has set with KEEPTTL expires, a
-// replica also sends notifications.
+// replica also sends notifications. A stream that is trimmed to approximately a length (MAXLEN ~) loses its entries by
+// the hundred, whereas Redis also considers how many bytes they take.
 //
 // # Expiry
 //

@@ -273,9 +273,12 @@ func hlenFirst(d *store.Data, args []string) bool {
 // hsetFirst implements HSET and HMSET for hashes whose fields have deadlines. A field that has expired but has not been
 // deleted yet counts as replaced, not as new.
 func hsetFirst(d *store.Data, args []string) bool {
+	if len(args)%2 == 1 {
+		return false // miniredis replies with the error, before Redis would look for the key
+	}
 	name := args[1]
 	k := d.Find(name)
-	if len(args)%2 == 1 || k == nil || !k.Timed() {
+	if k == nil || !k.Timed() {
 		return false
 	}
 	created, fields := 0, []string(nil)

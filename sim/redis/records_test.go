@@ -225,7 +225,7 @@ func (b *bookkeeper) act(v vocabulary) {
 func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := testkit.Size(100, 400, 4000)
 	seen := map[string]int{}
-	written := []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "times", "transactions"}
+	written := []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "streams", "times", "transactions"}
 	for seed := range uint64(groups) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		b := newBookkeeper(t, r, store.Policy(seed%4), seed%3 > 0)

@@ -227,7 +227,7 @@ func TestLogGivesTheDataAgain(t *testing.T) {
 		rounds = 100_000
 	}
 	var changing []string
-	for _, family := range []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "times"} {
+	for _, family := range []string{"strings", "generic", "hashes", "lists", "sets", "zsets", "streams", "times"} {
 		changing = append(changing, families[family]...)
 	}
 	changing = slices.Concat(changing, timedFields, exFields)

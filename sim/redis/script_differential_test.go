@@ -91,7 +91,7 @@ var scriptTexts = []string{
 	"return {redis.call('incr', 'n'), redis.call('incrby', 'n', 5), redis.call('type', 'n')}",
 	"return redis.call('mget', KEYS[1], 'none')",
 	"return {redis.call('exists', KEYS[1]), redis.call('ttl', KEYS[1])}",
-	"return redis.call('xadd', 'never', 'mind') and 1",
+	"return redis.call('geoadd', 'never', 1, 2, 'mind') and 1",
 }
 
 // jsonScripts lists scripts that write and read JSON.
@@ -178,6 +178,47 @@ var jsonScripts = []string{
 	"return cjson.encode(KEYS) .. cjson.encode(ARGV)",
 }
 
+// messagePackScripts lists scripts that read MessagePack.
+var messagePackScripts = []string{
+	`return {cmsgpack.unpack('\0\127\224\255')}`,
+	`return {cmsgpack.unpack('\204\255\205\1\2\206\1\2\3\4')}`,
+	`return tostring(cmsgpack.unpack('\207\0\0\1\2\3\4\5\6'))`,
+	`return tostring(cmsgpack.unpack('\207\255\255\255\255\255\255\255\254'))`,
+	`return {cmsgpack.unpack('\208\128\209\255\254\210\255\255\255\253')}`,
+	`return tostring(cmsgpack.unpack('\211\255\255\255\0\0\0\0\1'))`,
+	`return tostring(cmsgpack.unpack('\202\63\128\0\1'))`,
+	`return tostring(cmsgpack.unpack('\203\66\121\0\17\34\51\68\85'))`,
+	`local a, b, c, d = cmsgpack.unpack('\192\194\195') return {type(a), tostring(b), tostring(c), type(d)}`,
+	`return {cmsgpack.unpack('\160\161a\217\2bc\218\0\1d\219\0\0\0\1e')}`,
+	`return cmsgpack.unpack('\147\1\145\161x\144')`,
+	`return cmsgpack.unpack('\220\0\2\1\2')`,
+	`return cmsgpack.unpack('\221\0\0\0\2\1\161y')`,
+	`local t = cmsgpack.unpack('\147\1\192\3') return {t[1], type(t[2]), t[3]}`,
+	`return cmsgpack.unpack('\130\161a\1\161b\161c').b`,
+	`return cmsgpack.unpack('\222\0\1\161a\7').a`,
+	`return cmsgpack.unpack('\223\0\0\0\1\1\161z')[1]`,
+	`return type(cmsgpack.unpack('\129\161a\192').a)`,
+	`return #cmsgpack.unpack('\128')`,
+	`return cmsgpack.unpack('\129\192\1')`,
+	`return cmsgpack.unpack('\129\203\127\248\0\0\0\0\0\1\1')`,
+	`return cmsgpack.unpack('\146\1')`,
+	`return cmsgpack.unpack('\1\206\1')`,
+	`return cmsgpack.unpack('\162a')`,
+	`return cmsgpack.unpack('\221\255\255\255\255\1')`,
+	`return cmsgpack.unpack('\193')`,
+	`return cmsgpack.unpack('\196\1a')`,
+	`return cmsgpack.unpack('\212\0\0')`,
+	`return #{cmsgpack.unpack('')}`,
+	`return cmsgpack.unpack(12)`,
+	`return cmsgpack.unpack({})`,
+	`return cmsgpack.unpack()`,
+	`return #{cmsgpack.unpack(string.rep('\1', 200))}`,
+	`return {cmsgpack._NAME, cmsgpack._VERSION, cmsgpack._COPYRIGHT, cmsgpack._DESCRIPTION}`,
+	`cmsgpack.unpack = nil`,
+	`return cmsgpack.unpack(cjson.encode({1}))`,
+	`local e = {pcall(cmsgpack.unpack, '\193')} return tostring(e[1])`,
+}
+
 // readOnlyScripts lists scripts that EVAL_RO executes or rejects.
 var readOnlyScripts = []string{
 	"return redis.call('get', KEYS[1])",
@@ -197,9 +238,9 @@ var readOnlyScripts = []string{
 
 // sameScriptExcept contains the scripts whose error messages on the node differ from Redis's.
 var sameScriptExcept = map[string]bool{
-	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
-	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's text
-	"return string.format('%d', 'x')":                  true, // gopher-lua's text
+	"return redis.call('geoadd', 'never', 1, 2, 'mind') and 1": true, // not simulated
+	"local a = nil\nreturn a .. 'x'":                           true, // gopher-lua's text
+	"return string.format('%d', 'x')":                          true, // gopher-lua's text
 	// The node returns the same error without a line number, since pcall calls decode directly.
 	"local ok, e = pcall(cjson.decode, 'x') return {tostring(ok), e}": true,
 }
@@ -207,6 +248,8 @@ var sameScriptExcept = map[string]bool{
 func TestScriptsAnswerAsInRedis(t *testing.T) { sameScripts(t, "EVAL", scriptTexts) }
 
 func TestJSONOfScriptsIsThatOfRedis(t *testing.T) { sameScripts(t, "EVAL", jsonScripts) }
+
+func TestMessagePackIsReadAsInRedis(t *testing.T) { sameScripts(t, "EVAL", messagePackScripts) }
 
 func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
 	sameScripts(t, "EVAL_RO", slices.Concat(readOnlyScripts, scriptTexts))

@@ -14,12 +14,13 @@ const readOnly = "Attempt to modify a readonly table"
 // notProvided lists functions and libraries that Redis provides to scripts but this package does not. The keys are
 // library names; "" stands for globals.
 var notProvided = map[string][]string{
-	"":       {"cmsgpack", "struct", "bit", "coroutine", "load", "loadstring", "collectgarbage", "gcinfo"},
+	"":       {"struct", "bit", "coroutine", "load", "loadstring", "collectgarbage", "gcinfo"},
 	"redis":  {"acl_check_cmd", "breakpoint", "debug", "set_repl"},
 	"string": {"dump", "gfind"},
 	"table":  {"foreach", "foreachi", "setn"},
 	"cjson": {"encode_sparse_array", "encode_max_depth", "decode_max_depth", "encode_number_precision",
 		"encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"},
+	"cmsgpack": {"pack", "unpack_one", "unpack_limit"},
 }
 
 // withhold adds a stand-in to a library for each function that this package does not provide. The stand-in raises an
@@ -101,13 +102,19 @@ func (e *Engine) openLibraries() {
 	e.globals.RawSetString("math", e.seal(numbers))
 	e.redis = e.redisLibrary()
 	e.globals.RawSetString("redis", e.seal(e.redis))
-	e.null = L.NewUserData()
-	e.globals.RawSetString("cjson", e.seal(e.jsonLibrary()))
+	e.openFormats()
 
 	strict := L.NewTable()
 	strict.RawSetString("__index", L.NewFunction(missing))
 	e.globals.Metatable = strict
 	e.openFunctions()
+}
+
+// openFormats creates the libraries that encode and decode data.
+func (e *Engine) openFormats() {
+	e.null = e.state.NewUserData()
+	e.globals.RawSetString("cjson", e.seal(e.jsonLibrary()))
+	e.globals.RawSetString("cmsgpack", e.seal(e.messagePackLibrary()))
 }
 
 // missing raises the error for accessing a global that does not exist.

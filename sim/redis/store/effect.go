@@ -70,9 +70,15 @@ func (k *Key) Remake(list []Effect) []Effect {
 	if k.Type == "string" {
 		return append(list, Effect{Op: OpSet, Key: k.Name, Value: k.Value, When: k.Deadline, Attempt: k.Owner})
 	}
-	if k.Type == "list" {
+	switch k.Type {
+	case "list":
 		list = k.pushAll(list)
-	} else {
+	case "stream":
+		for _, e := range k.Entries {
+			list = append(list, Effect{Op: OpCommand, Args: append([]string{"xadd", k.Name, e.ID}, e.Values...),
+				Attempt: k.Owner})
+		}
+	default:
 		for _, m := range k.Members {
 			list = append(list, Effect{Op: OpCommand, Args: k.add(m), Attempt: m.Owner})
 		}

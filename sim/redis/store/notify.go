@@ -17,7 +17,7 @@ const (
 	ZSet                          // z
 	Expired                       // x
 	evicted                       // e
-	stream                        // t: never sent
+	Stream                        // t
 	module                        // d: never sent
 	Made                          // n
 )
@@ -27,10 +27,10 @@ var letters = []struct {
 	letter byte
 	class  Events
 }{{'g', Generic}, {'$', String}, {'l', List}, {'s', Set}, {'h', Hash}, {'z', ZSet}, {'x', Expired}, {'e', evicted},
-	{'t', stream}, {'d', module}, {'n', Made}, {'K', ToKeyspace}, {'E', ToKeyevent}}
+	{'t', Stream}, {'d', module}, {'n', Made}, {'K', ToKeyspace}, {'E', ToKeyevent}}
 
 // allClasses contains the classes that the letter A stands for.
-const allClasses = Generic | String | List | Set | Hash | ZSet | Expired | evicted | stream | module
+const allClasses = Generic | String | List | Set | Hash | ZSet | Expired | evicted | Stream | module
 
 // ParseEvents parses the value of notify-keyspace-events. trouble is the error message without a code, or "".
 func ParseEvents(text string) (e Events, trouble string) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
@@ -12,14 +14,15 @@ import (
 type Key struct {
 	Name string
 	Type string // the type as the command TYPE names it
-	// a string's value; for other types, the RESP reply to the command that reads the whole value
+	// a string's value; for types with members, the RESP reply to the command that reads the whole value
 	Value string
 	// a string's owner: the attempt that last set it; for other types, each member has its own owner
 	Owner    history.Attempt
 	Deadline int64 // in ms on the wall clock; Never if the key does not expire
 	Members  []Member
-	Past     []HiddenField // hidden fields of a hash
-	ended    bool          // the key is hidden, and its end has been recorded
+	Entries  []miniredis.StreamEntry // a stream's
+	Past     []HiddenField           // hidden fields of a hash
+	ended    bool                    // the key is hidden, and its end has been recorded
 }
 
 // Snapshot is the data at one moment, sorted by name. It includes hidden keys.
@@ -75,8 +78,13 @@ func (d *Data) NewestFirst(in func(name string) bool) (names []string) {
 func (d *Data) look(name string) Key {
 	k := d.keys[name]
 	l := Key{Name: name, Type: d.Type(name), Owner: k.of, Deadline: k.When}
-	if k.Text {
+	switch {
+	case k.Text:
 		l.Value = k.Value
+		return l
+	case l.Type == "stream":
+		l.Entries, _ = d.DB.Stream(name) // no error, since the key has this type
+		l.Entries = slices.Clone(l.Entries)
 		return l
 	}
 	l.Value, l.Members, l.Past = d.wholeValue(name, l.Type), d.members(name, k), slices.Clone(k.past)

@@ -52,7 +52,15 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 		t = d.add(to, k.of, k.Text)
 	}
 	t.of, t.Text, t.members = k.of, k.Text, maps.Clone(k.members)
-	if t.Value, t.lent = k.Value, false; !k.Text {
+	t.Value, t.lent = k.Value, false
+	switch {
+	case k.Text:
+	case d.Type(from) == "stream":
+		entries, _ := d.DB.Stream(from) // no error, since the key has this type
+		for _, e := range entries {     // Copy would let both streams write to the same memory
+			_, _ = d.DB.XAdd(to, e.ID, e.Values)
+		}
+	default:
 		_ = d.mini.Copy(0, from, 0, to) // fails if the source does not exist in miniredis
 		d.copyTimers(to, t, k)
 	}
