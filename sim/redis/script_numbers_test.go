@@ -97,3 +97,33 @@ func TestWhatTablesOfScriptsBecomeInRESP3(t *testing.T) {
 		}
 	}
 }
+
+// TestScriptsFormatAsRedis combines string.format's flags, widths, precisions and verbs with many values.
+func TestScriptsFormatAsRedis(t *testing.T) {
+	real := startRealRedis(t).dial()
+	m := newMachine(Config{})
+	values := "0 1 -1 5 255 -12345 0.5 -0.5 1.5 1234567.5 0.0001 0.00001 1e20 -1e-10 1e300 1e19 1.7e19 1e20 1/0 -1/0 " +
+		"0/0 -0/1 'a' 'ä' 'long' 'a\\0b' '' '0x10' string.rep('x',120) string.rep('x',60)..'\\0'..string.rep('y',60)"
+	compared := 0
+	for _, flags := range []string{"", "-", "+", " ", "#", "0", "-0", "+ ", "#0", "+0"} {
+		for _, size := range []string{"", "1", "7", "12", ".", ".0", ".1", ".3", ".20", "7.2", "12.5"} {
+			for _, verb := range "diuoxXcsgGeEf" {
+				spec := "%" + flags + size + string(verb)
+				var calls []string
+				for value := range strings.FieldsSeq(values) {
+					if verb == 's' && strings.Contains(flags, "0") {
+						continue // C does not define the flag 0 of %s
+					}
+					calls = append(calls, fmt.Sprintf("f('%s|', %s)", spec, value))
+				}
+				args := []string{"EVAL", "local function f(...) local ok, text = pcall(string.format, ...) " +
+					"return ok and text or 'error' end return {" + strings.Join(calls, ", ") + "}", "0"}
+				want, got := readable(real.do(args...)), m.args("client-1/1", args...)
+				if compared += len(calls); got != want {
+					t.Errorf("%s:\n node %q\nRedis %q", spec, got, want)
+				}
+			}
+		}
+	}
+	t.Logf("%d values compared", compared)
+}

@@ -189,5 +189,5 @@ func FormatNumber(f float64, digits int) string {
 	case math.IsInf(f, -1):
 		return "-inf"
 	}
-	return cGeneral(f, digits)
+	return cGeneral(f, digits, false)
 }

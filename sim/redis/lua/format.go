@@ -29,7 +29,7 @@ func (e *Engine) format(L *lua.LState) int {
 			continue
 		}
 		arg++
-		b.WriteString(e.formatOne(L, pattern[start:i], pattern[i], arg))
+		b.WriteString(e.formatOne(L, pattern[start+1:i], pattern[i], arg))
 		if b.Len() > maxRepeat {
 			L.RaiseError("fencepost: resulting string too large")
 		}
@@ -45,32 +45,52 @@ func isSpec(s string) bool {
 	return len(s) <= 10 && digits(width) && digits(precision) && (dot || precision == "")
 }
 
-// formatOne formats a single argument. spec consists of the '%', the flags, the width and the precision.
+// formatOne formats a single argument. spec consists of the flags, the width and the precision.
 func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) string {
+	p := readSpec(spec)
 	switch verb {
 	case 'd', 'i':
-		return fmt.Sprintf(spec+"d", truncate(float64(L.CheckNumber(arg))))
+		return p.signed(truncate(float64(L.CheckNumber(arg))))
 	case 'u':
-		return fmt.Sprintf(spec+"d", uint64(truncate(float64(L.CheckNumber(arg)))))
-	case 'o', 'x', 'X':
-		return fmt.Sprintf(spec+string(verb), uint64(truncate(float64(L.CheckNumber(arg)))))
+		return p.integer("", unsigned(float64(L.CheckNumber(arg))), 10)
+	case 'o':
+		return p.integer("", unsigned(float64(L.CheckNumber(arg))), 8)
+	case 'x':
+		return p.integer("", unsigned(float64(L.CheckNumber(arg))), 16)
+	case 'X':
+		return strings.ToUpper(p.integer("", unsigned(float64(L.CheckNumber(arg))), 16))
 	case 'c':
-		return string([]byte{byte(truncate(float64(L.CheckNumber(arg))))})
-	case 'e', 'E', 'f':
-		return fmt.Sprintf(spec+string(verb), float64(L.CheckNumber(arg)))
-	case 'g', 'G':
-		f := float64(L.CheckNumber(arg))
-		if spec != "%" {
-			return fmt.Sprintf(spec+string(verb), f)
-		}
-		return FormatNumber(f, 6)
+		p.precision = -1
+		return untilNUL(p.text(string([]byte{byte(truncate(float64(L.CheckNumber(arg))))})))
+	case 'e', 'f', 'g':
+		return p.float(verb, float64(L.CheckNumber(arg)))
+	case 'E', 'G':
+		return strings.ToUpper(p.float(verb|0x20, float64(L.CheckNumber(arg))))
 	case 's':
-		return fmt.Sprintf(spec+"s", checkText(L, arg))
+		text := checkText(L, arg)
+		if p.precision < 0 && len(text) >= 100 {
+			return text // Lua does not use printf, so the text may contain NUL
+		}
+		return p.text(untilNUL(text))
 	case 'q':
 		return quote(checkText(L, arg))
 	}
 	L.RaiseError("invalid option '%%%c' to 'format'", verb)
 	return ""
+}
+
+// unsigned converts a number to an unsigned integer as C does on x86-64.
+func unsigned(f float64) uint64 {
+	if f >= 1<<63 {
+		return 1<<63 ^ uint64(truncate(f-(1<<63)))
+	}
+	return uint64(truncate(f))
+}
+
+// untilNUL returns the part of a text that C sees.
+func untilNUL(text string) string {
+	text, _, _ = strings.Cut(text, "\x00")
+	return text
 }
 
 // checkText checks that an argument is a string or a number, and returns it as a string.

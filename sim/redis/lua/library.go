@@ -68,7 +68,7 @@ func SHA1Hex(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errorReply implements redis.error_reply. If the message has no error code, it adds the code ERR.
+// errorReply implements redis.error_reply. Like Redis, it adds the code ERR to a message without a space.
 func errorReply(L *lua.LState) int {
 	s, ok := L.Get(1).(lua.LString)
 	if !ok || L.GetTop() != 1 {
@@ -173,22 +173,4 @@ func (e *Engine) ownMath() map[string]lua.LGFunction {
 			return 0
 		},
 	}
-}
-
-// cGeneral formats a finite number like C's %.<digits>g. The caller handles all other values.
-func cGeneral(f float64, digits int) string {
-	s := strconv.FormatFloat(f, 'e', digits-1, 64)
-	mantissa, exponent, _ := strings.Cut(s, "e")
-	x, _ := strconv.Atoi(exponent)
-	if x >= -4 && x < digits {
-		s = strconv.FormatFloat(f, 'f', digits-1-x, 64)
-		if strings.Contains(s, ".") {
-			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-		}
-		return s
-	}
-	if strings.Contains(mantissa, ".") {
-		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
-	}
-	return mantissa + "e" + exponent // like C, Go writes at least two digits of the exponent
 }
