@@ -112,3 +112,13 @@ func TestReplicasRefuseFunctionsThatMayWrite(t *testing.T) {
 	check(t, "loading", m.args("client-1/1", "FUNCTION", "LOAD", releaseLibrary), readOnly)
 	check(t, "listing", strings.HasPrefix(m.do("client-1/1", "FUNCTION LIST"), "[[library_name locks"), true)
 }
+
+// TestFirstWrongArgumentOfAFunctionIsReported checks that the error does not depend on the order of a Go map.
+func TestFirstWrongArgumentOfAFunctionIsReported(t *testing.T) {
+	library := "#!lua name=l\nredis.register_function{foo=1, flags=2, description={}, callback=3}"
+	for range 50 {
+		m := newMachine(Config{})
+		check(t, "error", m.args("client-1/1", "FUNCTION", "LOAD", library),
+			"-ERR Error registering functions: ERR unknown argument given to redis.register_function")
+	}
+}

@@ -155,18 +155,14 @@ func (f *Function) readNamed(v lua.LValue) (trouble string) {
 			"named arguments)."
 	}
 	named := false
-	t.ForEach(func(key, v lua.LValue) {
-		if trouble != "" {
-			return
-		}
+	for key, v := t.Next(lua.LNil); key != lua.LNil && trouble == ""; key, v = t.Next(key) {
 		if !lua.LVCanConvToString(key) {
-			trouble = "named argument key given to redis.register_function is not a string"
-			return
+			return "named argument key given to redis.register_function is not a string"
 		}
 		name := strings.ToLower(lua.LVAsString(key))
 		named = named || name == "function_name"
 		trouble = f.readArgument(name, v)
-	})
+	}
 	switch {
 	case trouble != "":
 		return trouble
