@@ -138,6 +138,21 @@ func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	}
 }
 
+// TestWatchedKeyThatHadExpiredMayBeSetAnew compares the node with a real Redis server: a key had expired when WATCH was
+// called, but still existed. It is then deleted in several ways, and possibly set.
+func TestWatchedKeyThatHadExpiredMayBeSetAnew(t *testing.T) {
+	r := newRig(t, 2)
+	for _, deletion := range []string{"FLUSHALL", "FLUSHDB", "DEL k", "GET k", "SET k c", "PING"} {
+		for _, after := range []string{"SET k d", "SET other d", "FLUSHALL"} {
+			steps := []step{{args: strings.Fields("SET k a PX 1")}, {move: 5 * time.Millisecond}}
+			for _, s := range []string{"0 WATCH k", "1 " + deletion, "1 " + after, "0 MULTI", "0 PING", "0 EXEC"} {
+				steps = append(steps, step{conn: int(s[0] - '0'), args: strings.Fields(s[2:])})
+			}
+			r.differ(steps)
+		}
+	}
+}
+
 // TestSetWithADeadlineThatIsNow and the test after it check that two miniredis bugs are not visible. With a PXAT that
 // is exactly now, miniredis creates a key that never expires. A PXAT in the past leaves a TTL behind, so that a later
 // SET's key expires.

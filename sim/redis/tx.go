@@ -65,11 +65,14 @@ func (n *Node) changed(name string) {
 }
 
 // flushed marks the connections that are watching any existing key, so that their next EXEC fails. It is called when
-// all keys are being deleted.
+// all keys are being deleted. As in changed, a key that had already expired when WATCH was called does not count.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
-		for _, w := range c.watched {
-			c.dirty = c.dirty || !w.expired && n.data.Exists(w.name)
+		for i := range c.watched {
+			if w := &c.watched[i]; n.data.Exists(w.name) {
+				c.dirty = c.dirty || !w.expired
+				w.expired = false
+			}
 		}
 	}
 }
