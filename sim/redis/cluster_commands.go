@@ -314,8 +314,9 @@ func (n *Node) setSlot(args []string) {
 	}
 }
 
-// giveSlot implements CLUSTER SETSLOT NODE. A node that becomes the owner of a slot that it was importing chooses a new
-// epoch, so that the other members accept it as the owner.
+// giveSlot implements CLUSTER SETSLOT NODE. If the order makes the node the owner of a slot that it was importing, the
+// node chooses a new epoch, unless its epoch is the latest. The other members then accept it as the owner. As in Redis, a
+// slot that contains keys continues to migrate if the order names its owner.
 func (n *Node) giveSlot(slot int, p *peer) {
 	m := n.member
 	if m.owner(slot) == m.self && p != m.self {
@@ -325,11 +326,15 @@ func (n *Node) giveSlot(slot int, p *peer) {
 			return
 		}
 	}
-	delete(m.migrating, slot)
+	if len(n.namesIn(slot)) == 0 {
+		delete(m.migrating, slot)
+	}
 	this := slotSet{{slot, slot}}
 	if p == m.self && m.importing[slot] != nil {
-		m.epoch++
-		m.self.epoch = m.epoch
+		if m.self.epoch != m.epoch {
+			m.epoch++
+			m.self.epoch = m.epoch
+		}
 		delete(m.importing, slot)
 	}
 	for _, q := range m.peers {

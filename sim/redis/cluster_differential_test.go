@@ -422,6 +422,50 @@ func TestAQueueOnAMovingSlotIsRedirectedAsInARealCluster(t *testing.T) {
 	}
 }
 
+// TestASlotWithKeysKeepsMigratingWhenItsOwnerIsNamed compares how simulated and real nodes treat a slot that is being
+// moved when an operator names its owner as the owner again.
+func TestASlotWithKeysKeepsMigratingWhenItsOwnerIsNamed(t *testing.T) {
+	testkit.ThoroughOnly(t)
+	c := startCluster(t)
+	slot := KeySlot("lock")
+	owner := SlotOwner(slot, 3)
+	to := func(words string, node int) string {
+		return fmt.Sprintf("CLUSTER SETSLOT %d %s @%s", slot, words, clusterNodes[node])
+	}
+	for _, first := range []string{"SET lock 1", "DEL lock"} {
+		var steps []clusterStep
+		for _, command := range []string{first, to("MIGRATING", (owner+1)%3), to("NODE", owner), "GET {lock}a",
+			"GET lock"} {
+			steps = append(steps, clusterStep{node: owner, command: command})
+		}
+		c.differ(steps)
+	}
+}
+
+// TestOnlyTheFirstSlotThatANodeTakesNeedsANewEpoch checks, on simulated and on real nodes, that a node chooses a new
+// epoch when it takes a slot, but not when it then takes another one.
+func TestOnlyTheFirstSlotThatANodeTakesNeedsANewEpoch(t *testing.T) {
+	testkit.ThoroughOnly(t)
+	steps := []clusterStep{{command: "CLUSTER INFO", node: 1}}
+	for _, slot := range []string{"100", "101"} {
+		steps = append(steps, clusterStep{command: "CLUSTER SETSLOT " + slot + " IMPORTING @redis-1", node: 1},
+			clusterStep{command: "CLUSTER SETSLOT " + slot + " NODE @redis-2", node: 1},
+			clusterStep{command: "CLUSTER INFO", node: 1})
+	}
+	for who, replies := range map[string][]string{"simulated": playSimulated(t, steps),
+		"real": startCluster(t).play(steps)} {
+		var epochs []string
+		for _, at := range []int{0, 3, 6} {
+			_, rest, _ := strings.Cut(replies[at], "cluster_my_epoch:")
+			epoch, _, _ := strings.Cut(rest, "\r\n")
+			epochs = append(epochs, epoch)
+		}
+		if epochs[0] == epochs[1] || epochs[1] != epochs[2] {
+			t.Errorf("%s: %q", who, epochs)
+		}
+	}
+}
+
 // randomPlay returns random commands for all nodes.
 func randomPlay(random *rand.Rand) (steps []clusterStep) {
 	for range 40 {
