@@ -12,7 +12,7 @@ import (
 type operated struct {
 	orders []sim.ServerFault // faults to be carried out when the event loop runs next
 	pauses []*history.Fault  // active client pauses
-	// postponed contains everything that clients have sent during a client pause, in order of arrival.
+	// postponed contains everything that client pauses have delayed (see postpones), in order of arrival.
 	postponed []arrival
 }
 
@@ -77,10 +77,14 @@ func (n *Node) postpones(a arrival) bool {
 	return true
 }
 
-// dropPostponed discards the postponed requests from a connection that is being closed.
+// dropPostponed drops the postponed requests from a connection that is being closed.
 func (n *Node) dropPostponed(conn uint64) {
 	n.postponed = slices.DeleteFunc(n.postponed, func(a arrival) bool {
-		return a.request != nil && a.request.ConnID == conn
+		late := a.request != nil && a.request.ConnID == conn
+		if late {
+			a.request.Drop()
+		}
+		return late
 	})
 }
 
