@@ -159,7 +159,7 @@ var passedCommands = []command{
 // Reasons why some Redis commands are not simulated.
 const (
 	random  = "its reply is random"
-	waiting = "of the blocking commands, only those on lists are simulated"
+	waiting = "of the commands that wait for data, only BLPOP, BRPOP, BLMOVE and BRPOPLPUSH are simulated"
 	aServer = "it administers a real server"
 	beyond  = "locks do not use it"
 	others  = "the simulation keeps no list of connections: break a connection with a fault"
