@@ -95,7 +95,8 @@ func (p *Pipe) Close() {
 }
 
 // CutRequest parses the first request in b. It returns the request's arguments and the bytes after it. args is nil if
-// the request is still incomplete. The only possible error is [ErrProtocol].
+// the request is still incomplete. The only possible error is [ErrProtocol]. A request without arguments, which Redis
+// ignores, is also an error.
 func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
 	if rest == nil || err != nil {
@@ -104,7 +105,7 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	if n < 1 {
 		return nil, nil, ErrProtocol
 	}
-	args = make([]string, 0, n)
+	args = make([]string, 0, min(n, len(rest)/len("$0\r\n\r\n"))) // n may be wrong, so it must not reserve memory
 	for range n {
 		var size int
 		if size, rest, err = cutNumber(rest, '$'); rest == nil || err != nil {

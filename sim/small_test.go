@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -210,5 +211,20 @@ func TestCountsAreThoseOfAMap(t *testing.T) {
 			}
 			want[key]++
 		}
+	}
+}
+
+// TestARequestReservesNoMemoryForArgumentsThatHaveNotArrived checks that a client cannot make the simulator reserve
+// gigabytes by announcing a large number of arguments.
+func TestARequestReservesNoMemoryForArgumentsThatHaveNotArrived(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	args, _, err := CutRequest([]byte("*536870912\r\n$4\r\nPING\r\n"))
+	runtime.ReadMemStats(&after)
+	if args != nil || err != nil {
+		t.Errorf("%q, %v", args, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {
+		t.Errorf("%d bytes", used)
 	}
 }
