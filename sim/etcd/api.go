@@ -3,6 +3,7 @@ package etcd
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -119,7 +120,7 @@ func (q *apiCall) route() *Status {
 	default:
 		return Failure(404, "NotFound", "the server could not find the requested resource")
 	}
-	for name := range q.query {
+	for _, name := range slices.Sorted(maps.Keys(q.query)) {
 		if !slices.Contains(options, name) {
 			return Failure(501, "NotImplemented", "fencepost: the option %s is not simulated", name)
 		}
@@ -293,7 +294,7 @@ func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 		code = 201
 		q.lastUID++
 		l.Metadata["uid"] = fmt.Sprintf("00000000-0000-4000-%04x-%012x", 0x8000|q.m.Number(), q.m.Life()<<32|q.lastUID)
-		l.Metadata["creationTimestamp"] = nil // omitted: it would come from a wall clock, which members do not read
+		l.Metadata["creationTimestamp"] = nil // null: it would come from a wall clock, which members do not read
 	}
 	l.Kind, l.APIVersion = "Lease", leasesVersion
 	value := l.encode()

@@ -102,6 +102,16 @@ func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
+// TestTheFirstOfSeveralOptionsIsNamed checks that the reply does not depend on the order of a Go map.
+func TestTheFirstOfSeveralOptionsIsNamed(t *testing.T) {
+	asAPI(t, func(_ *desk, c apiCaller) {
+		for range 50 {
+			answer := c.ask("GET", leasesOfDefault+"?dryRun=All&pretty=true&labelSelector=a&force=true", "")
+			wantIn(t, "an answer", answer, "the option dryRun is not simulated")
+		}
+	})
+}
+
 // TestIdentityOfAnObjectIsCompared checks that a delete or update request that specifies an object's UID is refused
 // once this object has been replaced or deleted.
 func TestIdentityOfAnObjectIsCompared(t *testing.T) {
