@@ -53,6 +53,7 @@ func (t *thread) changesShared(name string, paths []string, flags uint64) (o out
 		files.remove(first)
 	case strings.HasPrefix(name, "link") && taken:
 		return t.errs(unix.EEXIST), true
+	case first == last && strings.HasPrefix(name, "rename"): // changes nothing
 	case strings.HasPrefix(name, "link"), strings.HasPrefix(name, "rename"):
 		own, err := unix.FcntlInt(uintptr(files[first]), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {

@@ -48,14 +48,12 @@ type Call struct {
 	Process string
 	Thread  int // ID of the thread, as the process sees it
 	Name    string
-	Args    [4]uint64
 	Result  int64
 }
 
 // String formats the call as one line.
 func (c Call) String() string {
-	return fmt.Sprintf("%v %s/%d %s(%#x, %#x, %#x, %#x) = %d", c.At, c.Process, c.Thread, c.Name, c.Args[0], c.Args[1],
-		c.Args[2], c.Args[3], c.Result)
+	return fmt.Sprintf("%v %s/%d %s = %d", c.At, c.Process, c.Thread, c.Name, c.Result)
 }
 
 // ProgramError reports that a program did something that cannot be done in virtual time.

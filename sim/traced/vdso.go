@@ -6,13 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
 // A process reads its clocks without a system call. To make this possible, its vDSO functions are overwritten with
-// jumps to code in a page that the machine adds to the process. This code reads another page, which the machine shares
-// with all processes. The shared page contains
+// jumps to code in a page that the machine adds to the process. This code reads and advances the clocks in another
+// page, which the machine shares with all processes. The shared page contains
 //
 //	0   the wall clock of the running process, in ns
 //	8   its monotonic clock
@@ -118,13 +120,14 @@ func (p *Process) patchVDSO(base uint64) error {
 		return err
 	}
 	at := uint64(codeAt)
-	for name, code := range standIns() {
+	all := standIns()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f, ok := functions[name]
 		if !ok {
 			continue
 		}
 		jump := append(le.AppendUint64([]byte{0x48, 0xb8}, at), 0xff, 0xe0) // movabs rax, at; jmp rax
-		if err := errors.Join(pokeCode(p.pid, at, code), pokeCode(p.pid, f, jump)); err != nil {
+		if err := errors.Join(pokeCode(p.pid, at, all[name]), pokeCode(p.pid, f, jump)); err != nil {
 			return err
 		}
 		at += 256
