@@ -74,8 +74,8 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is the value of life (see Process) for a connection that was reset. No server has been started that many
-// times, so requests on the connection are not served.
+// broken is the value of life (see Process) for a connection that was reset or that the server has closed. No server
+// has been started that many times, so requests on the connection are not served.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {

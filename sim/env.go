@@ -21,12 +21,12 @@ type Env interface {
 	// Rand returns 64 random bits from the process's own random stream.
 	Rand() uint64
 	// Sleep blocks for d on the monotonic clock, or until one of the signals is raised. It reports whether a signal
-	// woke it. If d <= 0, it returns immediately.
+	// woke it. If d <= 0, no time passes.
 	Sleep(d time.Duration, wake ...*Signal) bool
 	// Call sends the requests. It blocks until all of them have been answered, until enough returns true (if enough is
 	// not nil), or until the timeout has passed. The result has one reply per request, in the same order, and stays
-	// valid until the task's next Call. A request that is still unanswered when Call returns is not canceled, but its
-	// reply will be dropped.
+	// valid until the task's next Call or CallInTurn. A request that is still unanswered when Call returns is not
+	// canceled, but its reply will be dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
 	// CallInTurn sends the requests one at a time: it sends each request once the previous one has been answered or has
 	// timed out. It passes each request's index and reply to the given function, which must not block. It returns after

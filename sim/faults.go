@@ -150,7 +150,7 @@ func (w *World) Heal(from, to ProcessID) {
 // Slow adds d to the delay of every message sent on a link from now on. To undo this, call Slow with -d.
 func (w *World) Slow(from, to ProcessID, d time.Duration) { w.link(from, to).extra += Time(d) }
 
-// DelayNext adds d to the delay of the next message sent on a link. struck is called when that message is sent.
+// DelayNext adds d to the delay of the next message or push sent on a link. struck is called when it is sent.
 func (w *World) DelayNext(from, to ProcessID, d time.Duration, struck func()) {
 	l := w.link(from, to)
 	l.once = append(l.once, nextDelay{Time(d), struck})

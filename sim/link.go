@@ -12,7 +12,7 @@ type link struct {
 	cuts   int          // number of cuts in force
 	held   []heldParcel // parcels that wait until the cut heals, in order
 	extra  Time         // total extra delay by the faults in force
-	once   []nextDelay  // extra delays for the next message only
+	once   []nextDelay  // extra delays for the next message or push only
 	nth    []nthDelay   // extra delays for messages with certain numbers
 	breaks []nthBreak   // numbers of replies that are replaced by a reset
 	// lastMessage is when the last message arrives; it is used only if both ends are servers.

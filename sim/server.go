@@ -118,8 +118,8 @@ type ServerFault struct {
 const SlowFsync = "slow-fsync"
 
 // FailOver is a fault that makes the server named by ServerFault.To the master of its group. A Sentinel that gets this
-// fault orders the failover as soon as it can. Any other server becomes the master if it is To, and otherwise follows
-// To.
+// fault orders the failover as soon as it can. Any other Redis server becomes the master if it is To, and otherwise
+// follows To. A member of a Redis Cluster asks for votes if it is To, and otherwise ignores the fault.
 const FailOver = "fail-over"
 
 // ExpireSession is a fault that ends the sessions or leases of the client named by ServerFault.To, as if the client had
@@ -130,8 +130,8 @@ const ExpireSession = "expire-session"
 // the fault.
 const RemoveKeys = "remove-keys"
 
-// ClientPause is a fault that makes a Redis node stop answering clients until the fault ends, like CLIENT PAUSE. The
-// node does everything else as usual.
+// ClientPause is a fault that makes a Redis node stop answering clients and Sentinels until the fault ends, like CLIENT
+// PAUSE. Until then, replicas cannot begin to follow the node either. The node does everything else as usual.
 const ClientPause = "client-pause"
 
 // Host is a server program's interface to the machine that it runs on.

@@ -221,7 +221,7 @@ func (w *World) SoFar() []history.Event { return w.hist.Events }
 // Tail).
 func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
-// Err returns the first failure in client or server code, with its stack. This failure stopped the run.
+// Err returns the failure that stopped the run: a panic in a task, with its stack, or too many events.
 func (w *World) Err() error { return w.err }
 
 // Stream returns the random stream with the given name for this run.
@@ -297,7 +297,8 @@ func (w *World) Run(limit Time, done func() bool) (limited bool) {
 }
 
 // Busy reports whether a client still has work to do, or a message between a client and a server is in flight. Messages
-// between servers do not count, and neither do messages held back by a cut.
+// between servers and pushes do not count, and neither do messages that are held back by a cut or wait to be sent
+// again.
 func (w *World) Busy() bool {
 	if w.net.underWay > 0 {
 		return true

@@ -16,7 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// errOver is the error returned by all of a guest's reads, writes and dials after the end of the run.
+// errOver is the error of a guest's writes and dials after the end of the run, and of its reads unless their connection
+// had ended before.
 var errOver = fmt.Errorf("bubble: the run is over: %w", syscall.ECONNRESET)
 
 // Conn is a guest's end of a simulated connection. It implements [net.Conn].
@@ -32,7 +33,7 @@ type Conn struct {
 	turns    []turn // which tasks wrote out, if the guest has several
 	in       []byte // arrived and not read yet
 	open     bool
-	err      error // the error of reads when in is empty, and of all writes
+	err      error // the error of reads when in is empty and, unless it is io.EOF, of writes
 	closed   bool  // closed by the guest
 	listed   bool  // the connection is in Guest.changed
 	blocked  bool  // a read or the dial is blocked
@@ -78,7 +79,8 @@ func (e *AddressError) Error() string {
 }
 
 // DialContext opens a connection to one of the world's servers. The address contains the server's IP address, or its
-// name as reported by Sentinel. For any other address, DialContext returns an *AddressError, and the run fails.
+// name as reported by Sentinel. The port is ignored. For any other address, DialContext returns an *AddressError, and
+// the run fails.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)

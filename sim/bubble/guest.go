@@ -28,7 +28,7 @@ type Guest struct {
 	dials   []*Conn
 	dialled int
 	conns   []*Conn
-	changed []*Conn // connections that the guest has written to or closed
+	changed []*Conn // connections that the driver must handle (see Conn.list)
 	raised  []*sim.Signal
 	atEnd   []ending
 	serial  int

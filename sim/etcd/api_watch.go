@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watch sends the client all changes to objects, starting from the given version. If no version is given, it first
+// watch sends the client all changes to objects after the given version. If no version or version 0 is given, it first
 // sends the existing objects.
 func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")

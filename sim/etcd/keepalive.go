@@ -45,7 +45,8 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// dropLateAsks drops requests that have timed out, because their clients are no longer waiting for them.
+// dropLateAsks answers requests that have timed out with errTimeout. There is no timer for this: it happens when
+// another request arrives, or when the member learns of a new leader.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]

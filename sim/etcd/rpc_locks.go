@@ -171,7 +171,7 @@ func (s *server) abandon(m *raft.Member, isGone func(*wait) bool) {
 	}
 }
 
-// isOldest reports whether the wait's key is the oldest in the queue.
+// isOldest reports whether no key in the queue is older than the wait's key.
 func (s *server) isOldest(w *wait) bool {
 	from, to := s.store.span(w.prefix, prefixEnd(w.prefix))
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })

@@ -59,8 +59,8 @@ type Config struct {
 	// also how long a leader waits for a message from a follower. 0 means the election timeout.
 	Silence time.Duration
 	// Campaign is the maximum time between giving up on a leader and starting a campaign; 0 means the election timeout.
-	// With Connections, the member waits between one and two times Campaign, and this time doubles after each of the
-	// first few failed campaigns.
+	// With Connections, the member waits between one and two times Campaign, and this time doubles after each failed
+	// campaign from the second to the fifth.
 	Campaign time.Duration
 	// Lease is how long a leader carries on without contact with a majority before it resigns, as in hashicorp/raft
 	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that only the election timeout limits this
@@ -147,12 +147,11 @@ type Machine interface {
 	// Reset is called when the member starts. It must give the machine an empty state without connections. All
 	// committed entries are then applied again before anything else happens. Reset must not propose anything.
 	Reset(m *Member)
-	// Apply executes a committed command and returns the reply, encoded as RESP and valid until the next call. Apply
+	// Apply executes a committed command and returns the encoded reply, which is valid until the next call. Apply
 	// may call Record only if e.First is true. It may record the member's copies of keys only if e.Copied is true. It
 	// may call Push for clients of this member. e is valid until Apply returns.
 	Apply(m *Member, e *Entry) (reply []byte)
-	// Serve handles a client's request. The machine must call r.Reply at once, or later from Propose, ReadIndex,
-	// ReceiveFromPeer or Wake.
+	// Serve handles a client's request. The machine calls r.Reply at once or later.
 	Serve(m *Member, r *sim.Incoming)
 	// LeaderChanged is called when the result of Leading, Leader or Unled has changed. At that time, the member may not
 	// have applied all committed commands yet.

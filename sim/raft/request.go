@@ -108,9 +108,9 @@ type (
 	thisFar struct{ id, index uint64 }
 )
 
-// CatchUp calls done when this member has applied all entries that were in the leader's log when it asked the leader.
-// After a timeout, it calls done with errTimeout. The leader answers without asking a majority, so it may have been
-// deposed without knowing.
+// CatchUp calls done when this member has applied all entries that are in the leader's log when the leader answers.
+// After a timeout, it calls done with errTimeout. It asks only once, and not at all if no leader is known. The leader
+// answers without asking a majority, so it may have been deposed without knowing.
 func (m *Member) CatchUp(done func(err error)) {
 	r := m.await(read{alone: true, done: done})
 	if ask := (howFar{r.id}); m.leading {

@@ -1,10 +1,9 @@
 package redis
 
 // This file defines data commands. A data command describes what a Redis command does to the store. This package
-// implements the commands that deal with a key's existence, deadline or owner. miniredis executes those that deal only
-// with values. Where miniredis's replies differ from Redis 7.0's, a check runs first and gives Redis's reply
-// (correct.go). Scripts that many locks use are also implemented in Go (twins.go): like commands, they only find,
-// compare and change keys.
+// implements the commands on strings, on whole keys and on deadlines. miniredis executes the other ones. Where
+// miniredis's replies differ from Redis 7.0's, a check runs first and gives Redis's reply (correct.go). Scripts that
+// many locks use are also implemented in Go (twins.go): like commands, they only find, compare and change keys.
 
 import (
 	"cmp"
@@ -23,9 +22,9 @@ const (
 	noScript                   // Redis does not allow the command in scripts
 	immediate                  // inside MULTI, the command is executed immediately
 	listener                   // the command is allowed on a connection with subscriptions
-	unlessNil                  // a reply of 0 or null means that nothing was changed
+	unlessNil                  // some replies mean that nothing was changed (see saysNothing)
 	scored                     // the reply contains a sorted set's scores
-	naming                     // the third argument and all later ones are fields or members
+	naming                     // all arguments after the key are fields or members
 	unordered                  // the reply is an array whose order Redis does not define; the node sorts it
 	asMap                      // the reply is a map in RESP3
 	asSet                      // the reply is a set in RESP3
@@ -57,8 +56,8 @@ type command struct {
 type arities map[string]int
 
 // keyRange specifies which of a command's arguments are keys, as COMMAND INFO does: the arguments from first to last,
-// in steps of step. A negative last counts from the end. A command that writes does not change any keys outside this
-// range.
+// in steps of step. A negative last counts from the end. Apart from FLUSHALL and FLUSHDB, a data command does not
+// change any keys outside this range.
 type keyRange struct{ first, last, step int }
 
 var (
@@ -126,7 +125,7 @@ func (c *command) carryOut(d *store.Data, args []string) {
 	}
 }
 
-// onlyReads returns the keys that the command reads, or nil if it writes (CMD_READONLY in Redis).
+// onlyReads returns the keys that the command reads, or nil if it writes or has no keys (CMD_READONLY in Redis).
 func (c *command) onlyReads(args []string) []string {
 	switch {
 	case c.Flags&write != 0 || c.keys == noKey:

@@ -1,10 +1,10 @@
 // Package redis simulates a Redis server, master or replica, as a server process of the simulator. It also contains the
 // Sentinel that watches such servers (sentinel.go).
 //
-// miniredis stores the values and executes the commands that affect only values. Everything that decides whether a lock
-// is safe is Fencepost's own code: wall-clock deadlines and the records about every key (package store), the
-// append-only file and its fsyncs (store/file.go), lock commands and scripts (command.go, package lua), and the node
-// itself: connections, transactions, restarts, replication, publish and subscribe.
+// miniredis stores values other than strings, and executes most commands on them. Everything that decides whether a
+// lock is safe is Fencepost's own code: strings, wall-clock deadlines and the records about every key (package store),
+// the append-only file and its fsyncs (store/file.go), lock commands and scripts (command.go, package lua), and the
+// node itself: connections, transactions, restarts, replication, publish and subscribe.
 //
 // Unmodified client libraries can use the node. It supports RESP2 and RESP3. Clients that keep a cache are told which
 // keys to forget (tracking.go).

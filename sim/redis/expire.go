@@ -84,8 +84,8 @@ func expire(command string, seconds, absolute bool) func(d *store.Data, args []s
 }
 
 // giveDeadline sets an existing key's deadline. If the deadline is not in the future, giveDeadline deletes the key. A
-// TTL of zero or less is a request to delete the key, so this is recorded as a deletion. An absolute time in the past
-// is recorded as an expiry, because the sender's clock was slow or the request arrived late.
+// TTL of zero or less is a request to delete the key, so this is recorded as a deletion. An absolute time that is not
+// in the future is recorded as an expiry, because the sender's clock was slow or the request arrived late.
 func giveDeadline(d *store.Data, name string, k *store.Entry, when int64, absolute bool) {
 	switch {
 	case when > d.Now:

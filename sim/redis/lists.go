@@ -35,8 +35,8 @@ func popBlocking(pop string) func(n *Node, args []string) {
 	}
 }
 
-// popFirst pops from the first list that has an element, and replies with the list's name and the element. It returns
-// false if all lists are empty.
+// popFirst pops from the first list that has an element, and replies with the list's name and the element. If a key
+// before that list has another type, it replies with an error. It returns false if none of the keys exists.
 func (n *Node) popFirst(names []string, pop string) (answered bool) {
 	for _, name := range names {
 		switch n.typeOf(name) {

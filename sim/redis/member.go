@@ -25,7 +25,7 @@ type ClusterConfig struct {
 	NodeTimeout time.Duration
 }
 
-// Times and limits from redis.conf or from the Redis source code. All except busEvery are in wall-clock ms.
+// Times and limits from redis.conf or from the Redis source code. All times except busEvery are in wall-clock ms.
 const (
 	busEvery         = 100 * time.Millisecond // time between two checks of the other members
 	writableDelay    = 2000                   // how long a master serves no requests after a restart
@@ -255,7 +255,7 @@ func (n *Node) joinCluster() {
 }
 
 // checkPeers is called ten times a second to check the other members (clusterCron). It pings members when a ping is
-// due, and suspects members that have not answered for too long.
+// due, suspects members that have not answered for too long, and takes the next step of a failover.
 func (n *Node) checkPeers() {
 	m, now := n.member, n.millis()
 	n.host.WakeAfter(busEvery, wakeBus)
@@ -267,7 +267,7 @@ func (n *Node) checkPeers() {
 		switch {
 		case p == m.self:
 		case p.pinged == 0 && now-p.pong > m.timeout/2, p.pinged != 0 && now-p.sent > m.timeout/2:
-			n.ping(p) // nothing arrives on the connection: open a new one and send another ping
+			n.ping(p) // the last PONG is old, or the ping is unanswered, so that Redis opens a new connection
 		}
 		if p != m.self && p.pinged != 0 && min(now-p.pinged, now-p.heard) > m.timeout && p.health == healthy {
 			p.health = suspected
@@ -277,8 +277,9 @@ func (n *Node) checkPeers() {
 	n.judgeCluster()
 }
 
-// pingOldest pings the member that has been silent the longest. If everyone is true, it pings every member instead. In
-// a large cluster, Redis considers only five random members and pings one of them.
+// pingOldest pings the member whose last PONG is the oldest. If everyone is true, it pings every member instead. It
+// skips members that have not answered a ping yet. In a large cluster, Redis considers only five random members and
+// pings one of them.
 func (n *Node) pingOldest(everyone bool) {
 	var oldest *peer
 	for _, p := range n.member.peers {
@@ -432,8 +433,8 @@ func (n *Node) mayBury(w *peer, now int64) {
 }
 
 // claim gives slots to a master that claims them and that got them in a later epoch than their current owner did
-// (clusterUpdateSlotsConfigWith). If this takes all slots from the node or its master, the node becomes a replica of
-// the new owner.
+// (clusterUpdateSlotsConfigWith). It leaves out the slots that the node is importing. If this takes all slots from the
+// node or its master, the node becomes a replica of the new owner.
 func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	m := n.member
 	mine := m.self

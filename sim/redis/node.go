@@ -218,8 +218,9 @@ func (n *Node) Stop(how sim.Stop) {
 	n.host = nil
 }
 
-// Serve executes a request. The reply is sent immediately, unless it must wait for an fsync (with store.Always) or for
-// acknowledgments from replicas.
+// Serve executes a request and replies. During a client pause or an fsync that blocks the node, the request is executed
+// later. The reply may have to wait for an fsync (with store.Always), for acknowledgments from replicas, or for a list
+// element.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.postpones(arrival{request: r}) {
 		return
@@ -336,7 +337,8 @@ func (n *Node) Wake(tag uint64) {
 	n.finishTurn()
 }
 
-// ClockChanged expires the keys that are due according to the changed clock, and resets the timers.
+// ClockChanged expires the keys that are due according to the changed clock, and makes expired keys that still exist
+// visible again if they are no longer due. It resets the timers that depend on the wall clock.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != store.None {
@@ -406,7 +408,7 @@ func (n *Node) hold(r *sim.Incoming, reply []byte) {
 	n.held = append(n.held, heldReply{to: r, from: from, end: len(n.heldBytes)})
 }
 
-// sendHeld sends the replies and messages that were held back.
+// sendHeld sends the replies and messages that were held back, and closes the connections that are to be closed.
 func (n *Node) sendHeld() {
 	for _, h := range n.held {
 		switch b := n.heldBytes[h.from:h.end]; {
@@ -461,7 +463,7 @@ func (n *Node) fsyncDone() {
 	n.finishTurn()
 }
 
-// take handles something that arrived during an fsync.
+// take handles something that arrived during an fsync or a client pause.
 func (n *Node) take(a arrival) {
 	switch {
 	case n.postpones(a):

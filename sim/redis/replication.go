@@ -44,13 +44,13 @@ type replication struct {
 	replicas []replica      // in the order in which they joined
 	good     int            // number of replicas that had recently sent an acknowledgment, at the last count
 	pending  []store.Effect // effects of this turn
-	askAcks  bool           // a WAIT blocked in this turn
+	askAcks  bool           // a WAIT or WAITAOF blocked in this turn
 	asker    sim.Key        // key of the waiting request
 	degraded bool           // semi-synchronous replication has fallen back to asynchronous
 
 	outbox   []outgoing
 	observer sim.ProcessID // the Sentinel that sent this node a probe; empty if none has
-	ordered  sim.ProcessID // the master ordered by a FailOver fault, until the order is carried out
+	ordered  sim.ProcessID // the master ordered by REPLICAOF or a FailOver fault, until the order is carried out
 
 	// Fields used only to record keys in the history. recorded contains the keys that a deposed master had when it was
 	// deposed. ownData is the node's own data if it stopped before it received the new master's data.
@@ -65,7 +65,7 @@ type replica struct {
 	acked  int64         // the offset acknowledged by the replica
 	synced int64         // how much of the stream was on the replica's disk at its last acknowledgment, as an offset
 	at     int64         // wall clock at its last acknowledgment, in ns
-	seen   time.Duration // monotonic clock at that time; initially when the node became master
+	seen   time.Duration // monotonic clock at that time; initially when the replica joined
 }
 
 // outgoing is a message to be sent at the end of a turn of the event loop, after the fsync if there is one.
@@ -305,7 +305,7 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 }
 
 // takeAck records the offset that a replica has acknowledged. If the acknowledgment is not for the current stream,
-// takeAck sends the replica all data.
+// takeAck sends the replica all data, unless a copy is already on its way.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return

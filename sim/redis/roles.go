@@ -20,7 +20,7 @@ func role(n *Node, _ []string) {
 		n.data.ReplyLen(5)
 		n.data.ReplyBulk("slave")
 		n.data.ReplyBulk(string(r.master))
-		n.data.ReplyInt(6379)
+		n.data.ReplyInt(portNumber)
 		n.data.ReplyBulk(state)
 		n.data.ReplyInt(offset)
 		return

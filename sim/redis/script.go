@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-const maxText = 1 << 20 // maximum size of a script, in bytes
+const maxText = 1 << 20 // maximum size of a script or a library, in bytes
 
 // compile compiles the script if necessary. It returns an error message if the script is not valid Lua.
 func (n *Node) compile(t *compiledScript) (trouble string) {
@@ -89,8 +89,8 @@ func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 }
 
 // needsLua reports whether a script must be executed in Lua even if it has a twin. A twin is the same script written in
-// Go (twins.go). It only reads and writes keys. Unlike Lua scripts, it does not refuse writes, record what was read, or
-// publish notifications.
+// Go (twins.go). It only reads and writes keys. Unlike Lua scripts, it does not refuse writes, remember what a client
+// with tracking enabled has read, or publish every notification.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
 		n.tracking.remembers(n.conn)

@@ -17,7 +17,7 @@ const (
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
-	life uint64 // number of the process start after which the script was last loaded
+	life uint64 // the value of scripts.life when the script was last loaded; 0 if it is not valid Lua
 	Twin twin   // the implementation in Go, if the script is well known
 	Lua  *lua.Script
 }
@@ -25,7 +25,7 @@ type compiledScript struct {
 // scripts contains the scripts that a node knows. A node knows only those that it has loaded since it last started. The
 // compiled forms of other scripts may still be cached.
 type scripts struct {
-	life     uint64
+	life     uint64 // grows whenever the node forgets its scripts
 	byText   map[string]*compiledScript
 	bySHA    map[string]*compiledScript
 	latest   *compiledScript // the script loaded last, because clients often send the same text again

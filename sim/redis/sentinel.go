@@ -27,8 +27,8 @@ const (
 const replTimeout = 60 * time.Second
 
 // The Sentinel asks each node for its role and offset (INFO) every infoPeriod. It asks a replica every closeInfoPeriod
-// while the replica's master is down or is being replaced. A master that reports that it is a replica counts as down
-// after DownAfter plus twice infoPeriod.
+// while the replica's master is down or is being replaced, or while the link between the two is down. A master that
+// reports that it is a replica counts as down after DownAfter plus twice infoPeriod.
 const (
 	infoPeriod      = 10 * time.Second
 	closeInfoPeriod = time.Second
@@ -148,7 +148,7 @@ type watched struct {
 	last     pong          // the node's latest answer to INFO
 	// linkDown is how long the node had been disconnected from the master when the master last answered.
 	linkDown   time.Duration
-	wrong      bool // the node is up and reports that it follows the wrong master, or none
+	wrong      bool // the node is up and does not report the role and the master that it should have
 	wrongSince time.Duration
 
 	// The fields below are used in a failover. sentAfter reports whether the node was ordered to follow the new master,

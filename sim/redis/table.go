@@ -69,8 +69,8 @@ func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 	return c
 }
 
-// byVersion returns two table entries, one for each version, for a command that scripts may call only in Redis 8.
-// (Redis itself has allowed such calls since 7.2.)
+// byVersion returns two table entries, one for Redis 8 and one for the other versions, for a command that scripts may
+// call only in Redis 8. (Redis itself has allowed such calls since 7.2.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{row(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
 		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}

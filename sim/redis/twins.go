@@ -96,7 +96,8 @@ func compareValue(d *store.Data, keys, argv []string) (*store.Entry, compared) {
 	return k, owned
 }
 
-// ttlOf parses PX's or PEXPIRE's argument. It accepts only positive times.
+// ttlOf parses the argument of PX, PEXPIRE or EXPIRE, in units of unit ms, and returns the deadline. It accepts only
+// positive times.
 func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	if len(argv) < 2 {
 		return 0, false

@@ -53,8 +53,8 @@ func (n *Node) endBlocking() {
 
 // wait implements WAIT, which counts the replicas that have acknowledged the connection's last write. In a transaction,
 // that is the last write before the transaction. Redis 7.0 refuses WAIT in a script; in later versions, WAIT in a
-// script counts the replicas that are online. Redis 7.0 treats every command as a write, so a WAIT after a WAIT may
-// count fewer replicas.
+// script counts the replicas that are online. Redis 7.0 counts every command as a write, so there, a second WAIT in a
+// row may count fewer replicas than here.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
 		n.data.ReplyError("ERR WAIT cannot be used with replica instances. " +

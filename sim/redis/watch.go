@@ -226,9 +226,9 @@ func (g *group) otherReplicas() []*watched {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(w *watched) bool { return w == g.master || w == g.promoting })
 }
 
-// allFollow reports whether every replica that is up is following the new master. After FailoverTimeout, it stops
-// waiting for replicas: it tells the remaining ones to follow the new master, and returns true
-// (sentinelFailoverDetectEnd).
+// allFollow reports whether every replica that is up is following the new master. It returns false while the new master
+// is down. After FailoverTimeout, it stops waiting for replicas: it tells the remaining ones to follow the new master,
+// and returns true (sentinelFailoverDetectEnd).
 func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	if g.promoting.down {
 		return false

@@ -158,7 +158,7 @@ func (p *Process) takeError(c *Conn) unix.Errno {
 	return e
 }
 
-// firstPort is the port of a process's first connection.
+// firstPort is the number before the port of a machine's first connection.
 const firstPort = 40000
 
 // junk is how many bytes make a socket unwritable: more than a quarter of its buffer.

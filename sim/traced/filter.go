@@ -10,7 +10,7 @@ import (
 )
 
 // untouched lists the system calls that the kernel executes unchanged, because they depend only on the process or on
-// files. Every other system call stops the thread, so that the machine can handle it.
+// files. Every other system call stops the thread, so that the machine can handle it. The exceptions are in filter.
 var untouched = []uint32{
 	// memory
 	unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_MREMAP, unix.SYS_MSYNC, unix.SYS_MINCORE,

@@ -17,11 +17,11 @@ type option struct {
 // optionName identifies an option by its level and its name.
 type optionName struct{ level, name uint64 }
 
-// Default values of sysctl settings.
+// Limits of the options' values.
 const (
 	mostSeconds = 32767 // maximum of the keep-alive times
 	mostNumber  = 1<<31 - 1
-	mostBuffer  = 212_992
+	mostBuffer  = 212_992 // default of net.core.rmem_max and wmem_max
 )
 
 // options lists the options whose values are numbers.

@@ -55,7 +55,8 @@ type thread struct {
 	name    string // name of the thread's latest call
 }
 
-// firstID is the first process's ID. Later processes' IDs are multiples of it.
+// firstID is the ID of the first process that a machine starts. The IDs of those that it starts later are multiples of
+// it.
 const firstID = 1000
 
 // Name returns the process's name.

@@ -31,7 +31,8 @@ type watching struct {
 	mode watchMode
 }
 
-// watchTable contains the watches of all clients connected to a member. It ignores watches of closed connections.
+// watchTable contains the watches of all clients connected to a member. When a connection is closed, its watches are
+// removed.
 type watchTable struct {
 	data, child watches
 }

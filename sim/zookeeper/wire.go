@@ -42,7 +42,7 @@ func readSession(r *sim.Reply) (s *Session, ok bool) {
 	return s, !f.Torn
 }
 
-// events maps event types to their protocol numbers.
+// eventNumbers maps event types to their numbers in the protocol, and eventTypes maps these numbers to event types.
 var (
 	eventNumbers = map[EventType]int32{NodeCreated: jute.NodeCreated, NodeDeleted: jute.NodeDeleted,
 		NodeDataChanged: jute.NodeDataChanged, NodeChildrenChanged: jute.NodeChildrenChanged}

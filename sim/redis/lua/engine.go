@@ -24,7 +24,7 @@ const chunk = "user_script"
 // reply BUSY to all other clients.
 const maxInstructions = 5_000_000
 
-// maxReply is the maximum length of a script's reply in bytes.
+// maxReply is the maximum length, in bytes, of a script's reply and of a text that cjson.encode returns.
 const maxReply = 64 << 20
 
 // Call executes a command for a script. The engine reads the RESP reply before the next call. If the command is

@@ -3,9 +3,9 @@
 // effect is on disk.
 //
 // Strings, deadlines, owners, and expired keys that still exist are stored in this package. All other values are stored
-// in miniredis. While miniredis is executing a command, it temporarily gets a copy of the strings that the command
-// needs. Every change is made by a method that writes its record, logs its effect for the append-only file and the
-// replicas, and notifies the node.
+// in miniredis. When miniredis is to execute a command, it gets a copy of every string, which it then keeps. Every
+// change is made by a method that writes its record, logs its effect for the append-only file and the replicas, and
+// notifies the node.
 package store
 
 import (
@@ -40,7 +40,7 @@ type Entry struct {
 // miniredis.
 //
 // Invariant: every key in miniredis is also in the map. Every key in the map is also in miniredis, with two exceptions:
-// a string that miniredis does not have a copy of at the moment (see the lent field), and a hash with only hidden
+// a string that miniredis does not have a copy of yet (see the lent field), and a hash with only hidden
 // fields. miniredis itself does not store deadlines.
 type Data struct {
 	mini *miniredis.Miniredis
@@ -110,8 +110,8 @@ type Onlooker interface {
 	Due(d time.Duration) history.Time
 }
 
-// maxMade is the number of key creations after which miniredis is replaced with a new one, because it keeps a version
-// number for each removed key forever.
+// maxMade is the number of key creations after which Clear replaces miniredis with a new one, because it keeps a
+// version number for each removed key forever.
 const maxMade = 1 << 16
 
 // appender is a writer that appends to a byte slice.

@@ -95,7 +95,8 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// NextDeadline returns the earliest deadline, in ms, of any key that is not hidden. It returns Never if there is none.
+// NextDeadline returns the earliest deadline, in ms, of any key or field that is not hidden. It returns Never if there
+// is none.
 func (d *Data) NextDeadline() int64 {
 	for len(d.deadlines) > 0 && !stands(d.deadlines[0]) {
 		d.deadlines.pop()

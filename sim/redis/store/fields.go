@@ -11,7 +11,7 @@ import (
 // A hash field may have its own deadline (HPEXPIRE, HSETEX). After the deadline, the field is hidden, like an expired
 // key: commands do not see it. It still exists until a command accesses it or the background cycle deletes it. Until
 // then, HLEN counts the field, and a hash with only hidden fields still exists. A replica waits for its master's HDEL.
-// Any other write to a field removes its deadline.
+// HSET, HMSET, and HSETEX without KEEPTTL remove the deadline of a field that they set; HINCRBY does not.
 
 // timer is a field's deadline.
 type timer struct {

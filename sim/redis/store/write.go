@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// All changes to the data are made by the few functions below. This ensures that each change is recorded and logged,
-// and that transactions that are watching the key are notified.
+// All changes to strings and to whole keys are made by the few functions below. This ensures that each change is
+// recorded and logged, and that transactions that are watching the key are notified.
 
 // timeUntil returns the time from now until end (both in ns), or zero if end has passed.
 func timeUntil(end, now int64) time.Duration { return time.Duration(max(end-now, 0)) }
