@@ -87,15 +87,16 @@ func TestACrashEndsAClientPause(t *testing.T) {
 	}
 }
 
-// TestAPostponedRequestEndsWithItsConnection checks that a request that a client pause has delayed is dropped if the node
-// closes the connection during the pause.
+// TestAPostponedRequestEndsWithItsConnection checks that a request that a client pause has delayed is dropped if the
+// node closes the connection during the pause.
 func TestAPostponedRequestEndsWithItsConnection(t *testing.T) {
 	m := newMachine(Config{Replicas: []sim.ProcessID{"redis-2"}})
 	m.do("client-1/1", "SET key value")
 	waited := m.send("client-1/1", "WAIT", "1", "0")
 	m.clientPause(new(history.Fault), true)
 	late := "pending"
-	m.node.Serve(sim.NewIncoming("client-1", 1, "client-1/2", []string{"GET", "key"}, func(b []byte) { late = string(b) }))
+	m.node.Serve(sim.NewIncoming("client-1", 1, "client-1/2", []string{"GET", "key"},
+		func(b []byte) { late = string(b) }))
 	m.node.Fault(sim.ServerFault{Kind: sim.FailOver, To: "redis-2"})
 	m.sleep(0)
 	if !strings.HasPrefix(*waited, "-UNBLOCKED ") || late != "" {

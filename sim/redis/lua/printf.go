@@ -111,8 +111,8 @@ func (p spec) float(verb byte, f float64) string {
 	return p.pad(sign, digits)
 }
 
-// cGeneral formats a finite number like C's %.<digits>g or, if sharp is set, like %#.<digits>g, which keeps zeros at the
-// end. The caller handles all other values.
+// cGeneral formats a finite number like C's %.<digits>g or, if sharp is set, like %#.<digits>g, which keeps zeros at
+// the end. The caller handles all other values.
 func cGeneral(f float64, digits int, sharp bool) string {
 	s := strconv.FormatFloat(f, 'e', digits-1, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
