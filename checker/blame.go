@@ -179,9 +179,9 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder presumably had work to do when a series of pauses ended. This is assumed if it
-// acted soon afterward (within a tenth of the length of the series), or if its section lasted longer than the declared
-// hold time.
+// wokeLate reports whether a holder presumably had work to do when a series of pauses ended. This is assumed if the
+// series never ended, if the holder acted soon afterward (within a tenth of the length of the series), or if its
+// section lasted longer than the declared hold time.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -397,7 +397,7 @@ func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 		return delay{fault: f, from: call, to: ret}
 	}
 	d := delay{fault: f, from: max(t.Time(f.Start), call), to: t.Time(min(f.Over(), c.ret))}
-	if f.Shift > 0 { // the delay counts twice: for the request and for its answer
+	if f.Shift > 0 { // only one of the request and its answer is delayed: a link has a direction, and a disk is slow once
 		return delay{fault: f, amount: min(d.length(), f.Shift)}
 	}
 	return d

@@ -33,8 +33,8 @@ func spent(delays []delay) history.Time {
 const mostBlamed = 8
 
 // enoughOf picks the delay without which a client would have been on time. late is how late the client was. If no
-// single delay is enough, enoughOf picks a small set of delays. It returns nil if the client would have been late even
-// without all of them.
+// single delay is enough, enoughOf picks a small set of delays. It returns nil if the client was not late, or would
+// have been late even without all of them.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)

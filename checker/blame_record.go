@@ -106,8 +106,9 @@ func (t *judge) reborn(r *record) *trace.Fault {
 }
 
 // deposing finds the fault that made a replica replace the master of u's group before the given position. This is the
-// last fault that struck the master before the failover. If there is none, and the failover was itself a fault in the
-// plan, deposing returns the failover. (A failover by Sentinel always has an earlier cause.)
+// last fault that struck the master before the failover, other than a clock fault or a slow disk. If the failover was
+// itself a fault in the plan, the other fault must still have been active then; if there is none, deposing returns the
+// failover. (A failover by Sentinel or by the Cluster always has an earlier cause.)
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.promotion(u, at)
 	if over == nil {
@@ -124,7 +125,7 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	return why
 }
 
-// ordered reports whether a failover was a fault in the plan, rather than one that Sentinel started.
+// ordered reports whether a failover was a fault in the plan, rather than one that Sentinel or the Cluster started.
 func (t *judge) ordered(f *trace.Fault) bool {
 	return !t.History.Events[f.Start].Why.BySystem()
 }
@@ -139,10 +140,11 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists the faults that may have made a server lose the fencing token counter before the given position:
-// flushes of a server that counted toward grant g, crashes in which such a server lost data, and failovers. If there
-// are none, it lists shutdowns of servers that store nothing on disk. Data that was fsynced is lost only with the disk.
-// For a service with several members, forgetting lists nothing, since the other members keep the counter.
+// forgetting lists the faults that may have made a server that counted toward grant g lose the fencing token counter
+// before the given position. It returns the first of these lists that is not empty: flushes; planned failovers and
+// crashes that lost everything; planned failovers and crashes that lost unsynced writes; shutdowns, after which a
+// server has lost what it does not store on disk. If the servers fsync each write, only the first two can explain the
+// loss. For a service with several members, forgetting lists nothing, since the other members keep the counter.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

@@ -28,14 +28,14 @@ func init() {
 // waiter's time restarts at zero. If a holder crashes while it is stuck, the time keeps running.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
-// no fault may have been active that could affect any process involved. (If no client uses the resource, faults in the
-// resource or its links do not affect any client.) The law stays violated, whatever happens later. After a permanent
-// fault, such as a lost server, or a cut or a clock drift that never ends, the new state counts as normal.
+// no fault may have been active. (If no client uses the resource, faults in the resource or its links do not count.)
+// The law stays violated, whatever happens later. After a permanent fault, such as a lost server, or a cut or a clock
+// drift that never ends, the new state counts as normal.
 //
 // The law holds only if the probe (history.Probe, which requests each lock at the end of a run) acquired every lock
-// after the last fault and nobody is left waiting. If there is no probe, some client must have acquired every lock, and
-// nobody may still be holding one. If the run ended earlier, the law is undecided. The law needs the header's TTL, hold
-// and slack.
+// after the last fault. If there is no probe, some client must have done so. Nobody may be left waiting, and no client
+// may still hold a lock. If the run ended earlier, the law is undecided. It is unchecked if the header states no TTL,
+// hold or slack.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack

@@ -13,11 +13,11 @@ import (
 type LockEvidence struct {
 	Lock history.Lock
 	// Mutex is porcupine's verdict on the critical sections. If porcupine refutes some of the sections, Mutex covers
-	// only these; otherwise it covers all. Mutex is nil if porcupine did not reach a verdict, or if there are too many
-	// sections to check at once.
+	// only these; otherwise it covers all. Mutex is nil if porcupine did not reach a verdict, if the history states a
+	// clock error, or if there are too many sections to check at once.
 	Mutex *linear.Evidence
-	// Data is porcupine's verdict on the clients' read-modify-writes of the data that the lock guards. It is nil if
-	// porcupine did not reach a verdict, or if there are too many read-modify-writes to check at once.
+	// Data is the result of porcupine's check of the clients' read-modify-writes of the data that the lock guards. It
+	// is nil if there are none, or too many to check at once.
 	Data *linear.Evidence
 }
 

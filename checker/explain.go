@@ -214,8 +214,8 @@ func (b blame) witness() []int {
 	return w
 }
 
-// spells returns the periods in which the given faults were active, worded for use in a sentence: "from 1s to 2s and
-// from 5s to 6s".
+// spells returns the periods in which the given faults were active, worded for use in a sentence: "from 1.000 s to
+// 2.000 s and from 5.000 s to 6.000 s".
 func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -224,7 +224,7 @@ func (t *judge) spells(faults []*trace.Fault) string {
 	return list(all)
 }
 
-// spell returns the period in which a fault was active, for example "from 1s to 2s".
+// spell returns the period in which a fault was active, for example "from 1.000 s to 2.000 s".
 func (t *judge) spell(f *trace.Fault) string {
 	switch over := f.Over(); over {
 	case f.Start:

@@ -297,8 +297,8 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 
 // fastest returns the shortest time in which any other acquire got a lock. If none did, it returns the shortest time
 // from a call until a key was set. If a client retried before any key was set, that time is measured from its first
-// try, which may be the one that set the key. fastest returns Never if the servers recorded their keys but set none,
-// and 0 if nothing is known.
+// try, which may be the one that set the key. If there is neither a grant nor any record of a key, fastest returns
+// Never, provided that the header states the lock's measures. It returns 0 if nothing is known.
 func (t *judge) fastest(except *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {

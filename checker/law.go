@@ -63,7 +63,7 @@ func LawsKeptBy(kinds LockKind) (laws []Law) {
 	return laws
 }
 
-// row returns the law's row, or the zero row if l is not a lock law.
+// row returns the law's row. If l is not a lock law, it returns a row that is empty and comes last in gravity.
 func (l Law) row() *lawRow {
 	for i := range lawTable {
 		if lawTable[i].law == l {

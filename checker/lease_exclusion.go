@@ -20,9 +20,9 @@ func init() {
 // unless they are shared. For a semaphore, there must never be more windows at once than permits.
 //
 // To judge this law, it must be known when each window begins and ends. The law is unchecked if a grant whose window is
-// not recorded may have overlapped another. The law counts as exercised once a lock has had two windows, or one window
-// and another acquire that could have been granted. A single grant proves nothing if nobody else requested the lock.
-// For a semaphore, there must be at least one more acquire than permits.
+// not recorded may have overlapped another. The law counts as exercised once a lock with a recorded window has had two
+// acquires. A single acquire proves nothing, since nobody else requested the lock. For a semaphore, there must be at
+// least one more acquire than permits.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {

@@ -38,8 +38,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 // run.
 //
 //   - lock_acquisition_time_p50, _p99: time from the call to acquire until it returns ok, in s. An acquire that failed,
-//     or had not returned when the run ended, counts with the time that it had been waiting until then. Alarm above 50%
-//     of the TTL.
+//     or had not returned when the run ended, counts with the time that it had been waiting until then. An acquire
+//     whose client crashed does not count. For _p99, alarm above 50% of the TTL.
 //   - lock_contention_rate: share of attempts that found the lock held by another client. An acquire that tries again
 //     makes several attempts. Unknown if the history does not count attempts. Alarm above 30%.
 //   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80% of the TTL.

@@ -20,7 +20,7 @@ type Outcome uint8
 
 // The possible outcomes. The zero Outcome never means that the law holds.
 const (
-	Unchecked Outcome = iota // the history lacks what the law needs
+	Unchecked Outcome = iota // the history lacks what the law needs, or does not exercise the law
 	Holds                    // the law was exercised and nothing broke it
 	Undecided                // the run or the checker's budget ended too early, or the clocks were inexact
 	Violated
@@ -152,7 +152,7 @@ func (f *Finding) Also() string {
 	return ", also " + list(causes)
 }
 
-// Verdict holds one finding per law, in Laws order.
+// Verdict holds one finding per law, in Laws order or, from CheckOnly, in the order of its argument.
 type Verdict struct {
 	Findings []Finding
 }

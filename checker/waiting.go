@@ -94,7 +94,7 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 }
 
 // turnedAwayStory says that a client's requests had reached the servers by the given time, and that no server had a key
-// of the lock, so nothing kept the client from getting it.
+// of the lock, so no key kept the client from getting it.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {

@@ -372,7 +372,7 @@ func clockReason(t *trace.Trace, p, q history.Process) string {
 }
 
 // Windows explains why it is uncertain whether any lock's windows overlap. It returns "" if an overlap is certain, or
-// if none is possible.
+// if none is possible. Nothing is certain if a process with a lease without a stated end was paused.
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
 		return fmt.Sprintf("The clocks were not exact: "+

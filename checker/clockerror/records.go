@@ -91,9 +91,9 @@ func recordsAre(t *trace.Trace, p, q history.Process) string {
 	return "Servers that share a key recorded changes to it at nearly the same time. " + clockReason(t, p, q)
 }
 
-// Waits explains why it is uncertain whether anybody was stuck for too long. It returns "" if clock errors make no
-// difference: during that time, nobody did anything with a lock, no fault struck or ended, and all processes were
-// recorded.
+// Waits explains why it is uncertain whether anybody was stuck for too long. It returns "" only if the law was violated
+// and clock errors make no difference: while the waiter was stuck, nobody did anything with a lock, no fault struck or
+// ended, and all processes were recorded.
 func Waits(t *trace.Trace, violated bool, _ int) string {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack

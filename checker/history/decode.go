@@ -23,10 +23,10 @@ var errTooMany = fmt.Errorf("more than %d events, the maximum for one history: "
 	"judge a shorter period or fewer locks", mostEvents)
 
 // Decode reads what Encode writes. It also reads histories written by other tools, in which the header, server records
-// and grants may be missing. An event without an index gets the previous event's index plus one. Blank lines are
-// skipped. An error names the line and says what is wrong with it.
+// and grants may be missing. An event without an index gets the previous event's index plus one, or 0 if it is the
+// first. Blank lines are skipped. An error names the line and says what is wrong with it.
 //
-// Empty lists are decoded as nil.
+// An event's empty lists are decoded as nil.
 func Decode(r io.Reader) (*History, error) {
 	h, cut, err := DecodeCut(r, nil)
 	if err == nil && cut != nil {
@@ -39,7 +39,8 @@ func Decode(r io.Reader) (*History, error) {
 }
 
 // DecodeCut is like Decode, but accepts a file whose recorder was stopped in the middle of a line. If the last line is
-// truncated, DecodeCut returns the events before it, and cut says what is wrong with the line.
+// truncated, DecodeCut returns the events before it, and cut says what is wrong with the line. It returns an error
+// instead if the truncated line is also the first.
 //
 // The events are appended to room, which is reused if it has enough capacity. The returned history contains only the
 // new events.

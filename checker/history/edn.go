@@ -262,7 +262,8 @@ func unknownKeyword(key, word, what string, choices []string) error {
 	return fmt.Errorf("%s :%s is %s", key, word, what)
 }
 
-// setTarget sets the lock or register that the event is about, and the event's value and fencing token.
+// setTarget sets the lock or register that the event is about, the event's value and fencing token, and the reason for
+// a failure. For a nemesis event, it sets only the value.
 func (op *operation) setTarget(e *Event) (err error) {
 	if e.Process == Nemesis {
 		if op.Value != nil {

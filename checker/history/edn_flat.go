@@ -4,9 +4,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// flat parses an operation whose values are whole numbers, keywords, nil, or vectors of these, as in nearly all
-// operations. It is many times faster than the EDN library. It reports whether it succeeded. If not, op is undefined
-// and the library must parse the text.
+// flat parses an operation that has only known keys and whose values are non-negative whole numbers, keywords, nil, or
+// vectors of these, as in nearly all operations. It is many times faster than the EDN library. It reports whether it
+// succeeded. If not, op is undefined and the library must parse the text.
 func (op *operation) flat(text []byte) bool {
 	in := words{rest: text}
 	if !in.take('{') {

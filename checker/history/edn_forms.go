@@ -14,7 +14,7 @@ var errCut = errors.New("the file ends in the middle of the history")
 // Limits on one operation, so that no input can use up the memory.
 const (
 	maxForm  = 1 << 20 // maximum length of a form in bytes
-	maxDepth = 100     // number of nested brackets
+	maxDepth = 100     // maximum number of nested brackets
 )
 
 // forms splits a file into the history's maps and records the line on which each begins. It does not parse the maps. It

@@ -67,7 +67,7 @@ const (
 	// several register reads and writes at once: Value is "[[:read REGISTER VALUE] …]", in EDN
 	Txn     F = "txn"
 	Woken   F = "woken"   // a waiting client was notified and will try for the lock again
-	Crashed F = "crashed" // the process ended in the middle of an operation
+	Crashed F = "crashed" // the process ended without returning from what it was doing
 )
 
 // Events recorded by servers.
@@ -83,7 +83,7 @@ const (
 // Why says how a key was removed, or why an operation failed.
 type Why string
 
-// Reasons for a key-gone event.
+// Reasons for a key-gone event or, where a comment says so, for another event.
 const (
 	Expired         Why = "expired"
 	Deleted         Why = "deleted"
@@ -150,7 +150,7 @@ var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presen
 // IsScore reports whether the request checked the score of a member of a sorted set.
 func (c Check) IsScore() bool { return c == CheckedScore || c == CheckedEarlyScore }
 
-// String returns the word for c in a history file, or "" if the check is not recorded.
+// String returns the word for c in a history file, or "" if the check is not recorded or c is invalid.
 func (c Check) String() string {
 	if int(c) >= len(checkNames) {
 		return ""
@@ -203,7 +203,8 @@ type Event struct {
 	// the process is known to have been alive: the process ended between Until and Time, or at Time if Until is 0. On
 	// other events it is 0.
 	Until Time
-	// Grant is set on acquire ok and extend ok, and nil on other events. Grant.Granted is not after Time.
+	// Grant may be set on acquire ok and extend ok, and is nil on other events. It is also nil if the history does not
+	// say when the lease was granted. Grant.Granted is not after Time.
 	Grant *Grant
 	// Fault may be set on nemesis events, and is nil on other events. It is also nil if a history from another program
 	// does not say what a fault strikes.
@@ -305,8 +306,8 @@ type Recording struct {
 	// ClockErrors contains the errors of processes whose clocks are more accurate than ClockError says. ClockError is
 	// the largest error of all. Each machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
-	// Seen contains, for each process whose record ended before others' did, the time at which it ended. What the
-	// process was doing at that time may or may not have continued. Seen requires a ClockError.
+	// Seen contains the times at which processes' records ended. A process that is not in it was recorded until the
+	// end. What a process was doing when its record ended may or may not have continued. Seen requires a ClockError.
 	Seen    map[Process]Time `json:"seen,omitempty"`
 	Reading Reading          `json:"reading,omitempty"`
 	// whether an owner may acquire the lock again while holding it

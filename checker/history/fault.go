@@ -2,12 +2,12 @@ package history
 
 import "slices"
 
-// The fault kinds. Each nemesis event has one of them as its F, and each kind has a row in FaultKinds.
+// The fault kinds. Each has a row in FaultKinds. A nemesis event has its fault's kind as its F.
 const (
 	Pause         F = "pause"
 	Jump          F = "jump"
 	Drift         F = "drift"
-	Crash         F = "crash" // another name for Crashed, used by other recorders
+	Crash         F = "crash" // if a process other than the nemesis records it, it is read as Crashed
 	ShutDown      F = "shut down"
 	FailOver      F = "fail over"
 	Cut           F = "cut"

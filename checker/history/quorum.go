@@ -1,7 +1,8 @@
 package history
 
 // OneService reports whether a quorum is a majority of the members of one replicated service (etcd, ZooKeeper). It
-// returns false if the servers, or the groups of servers, each keep their own copy.
+// returns false if the service has only one member, or if the servers, or the groups of servers, each keep their own
+// copy.
 func (h *Header) OneService() bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
 
 // OnlyMember reports whether the lock service is a single-member cluster. If that member loses its disk, it restarts

@@ -69,7 +69,8 @@ func init() {
 		Compared: "the session of the key", Shared: "a session"})
 }
 
-// Kind returns a service's description. If the service is not registered, only the name is set.
+// Kind returns a service's description, with the default words for Compared and Shared. If the service is not
+// registered, nothing else but the name is set.
 func (s Service) Kind() ServiceKind {
 	k := ServiceKind{Name: s}
 	if i := slices.IndexFunc(serviceKinds, func(k ServiceKind) bool { return k.Name == s }); i >= 0 {

@@ -22,7 +22,7 @@ type Answer uint8
 
 // The results of a check. The zero Answer is never a pass.
 const (
-	Unknown      Answer = iota // the budget of steps ran out
+	Unknown      Answer = iota // the budget of steps or memory ran out
 	TooMany                    // there are more operations than a single call of porcupine may have
 	Linearizable               // some order of the operations explains what was observed
 	Refuted                    // no order of the operations explains what was observed

@@ -20,13 +20,14 @@ type File struct {
 }
 
 // Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN, detecting which it is. An error begins with
-// the file's name and gives the line number.
+// the file's name. If it is about a line, it gives the line number.
 func Read(name string, r io.Reader) (*File, error) {
 	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
 }
 
 // ReadAll reads files that will be merged into one history. All files' events are stored in a single array, one file
-// after another, so that [Together] can sort them in place. Do not append to them.
+// after another, so that [Together] can sort them in place. Do not append to them. If the number of events cannot be
+// estimated beforehand, as with a pipe, the file's events get an array of their own.
 func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	n := 0
 	for _, r := range from {

@@ -94,7 +94,8 @@ func (f *Folder) Remove(name string) error {
 // Write replaces a file's content. It creates the file and its parent folders if necessary. If the process is killed or
 // the power fails, either the complete old file or the complete new file remains. A temporary file may be left behind
 // as well; Sweep removes it. If name is a symbolic link, Write replaces the link. If Write fails, for example because
-// the disk is full, the error names the file, and the old file remains.
+// the disk is full, the error names the file, and the old file remains. Only if the folder cannot be flushed to disk
+// afterward does the new file remain despite the error.
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
 	if err := f.write(name, content); err != nil {
@@ -135,7 +136,7 @@ func (f *Folder) write(name string, content []byte) error {
 	return f.sync(filepath.Dir(name))
 }
 
-// writeTemporary writes content to a new file with an unpredictable name in the same folder, and returns the name.
+// writeTemporary writes content to a new file with an unpredictable name directly in f, and returns the name.
 func (f *Folder) writeTemporary(content []byte) (name string, err error) {
 	var random [8]byte
 	rand.Read(random[:])
@@ -222,7 +223,7 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 func Discard(file *os.File) error { return errors.Join(file.Close(), os.Remove(file.Name())) }
 
 // Append appends to a file or device that the user chose. It creates the file if necessary and follows symbolic links.
-// If the content cannot be written completely, the file keeps its old content.
+// If the content cannot be written completely, a regular file keeps its old content.
 func Append(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {

@@ -102,8 +102,8 @@ func (r *reading) disturbed(a *ask, i int) bool {
 	})
 }
 
-// mayAffect reports whether a fault may affect a process. It returns false if the fault is a partition and one of its
-// sides contains only the resource and other processes that ask for locks.
+// mayAffect reports whether a fault may affect a process. It returns false if one of the fault's sides contains only
+// the resource and other processes that ask for locks.
 func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	for _, side := range [][]history.Process{f.On, f.To} {
 		others := 0

@@ -1,8 +1,8 @@
 // Package slow applies the definitions of the laws literally. Tests compare it with package checker: both check the
 // same histories, and must reach the same outcomes and name the same events.
 //
-// Goals: each law is implemented exactly as it is defined, in nested loops that do not carry state from one event to
-// the next. The package shares no code with package checker, not even types.
+// Goals: each law is implemented exactly as it is defined, in nested loops that carry as little state as possible from
+// one event to the next. The package shares no code with package checker, not even types.
 //
 // Non-goals: speed, explanations, remedies, and any use outside of tests.
 package slow
@@ -26,7 +26,8 @@ const (
 type Finding struct {
 	Law     string
 	Outcome string
-	// Breaches lists all violations of the law, in history order. It is empty unless the law is violated.
+	// Breaches lists all violations of the law, in the order in which package checker reports them. It is empty unless
+	// the law is violated.
 	Breaches []Breach
 	// If the law holds, Judged is how many windows, sections, writes, requests, tokens, locks or operations were
 	// checked.

@@ -27,7 +27,8 @@ type arrivals struct {
 // Overtakings returns, in order, a lock's grants that overtook other processes. If a grant overtook several processes,
 // only the one that asked first is named. Overtaking a process is excused if a fault may have affected that process
 // while it was waiting, or within Order.Turn before it asked. kept is the number of grants that kept the order while
-// another process, which had asked later, was still waiting.
+// another process, which had asked later, was still waiting. It leaves out grants to processes that a fault may have
+// affected.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
 	v := arrivals{t: t, asks: l.Asks}
@@ -98,7 +99,8 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 }
 
 // waitsFor reports whether a process was still waiting for the lock when another process got grant g. It was not in two
-// cases: its own grant had been decided before g, or it gave up its acquire before g or within Order.Slack after g.
+// cases: its own grant had been decided no later than g, or it gave up its acquire before g or within Order.Slack after
+// g.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
@@ -126,7 +128,8 @@ type affected struct {
 
 // disturbedAt returns the position from which a fault may affect an acquire. This is the position of the acquire's call
 // if a fault was active within Order.Turn before the call. Otherwise, it is the position at which the next fault
-// strikes. disturbedAt must be called for the acquires one by one, in the order of their calls.
+// strikes, or Open if there is none. disturbedAt must be called for the acquires one by one, in the order of their
+// calls.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {
@@ -234,8 +237,8 @@ type queue struct {
 	since   history.Time // the time from which it was reported
 }
 
-// tooLong appends the locks that, just before the given position, had been free for longer than turn (see
-// history.Order.Turn).
+// tooLong appends a period for each lock that a process is waiting for and that, just before the given position, had
+// been free for longer than turn (see history.Order.Turn). It does nothing while a fault is active.
 func (s *queues) tooLong(all []Idle, at int, turn history.Time) []Idle {
 	if s.faults > 0 {
 		return all

@@ -17,7 +17,7 @@ type Basis struct {
 	known bool
 	Value string
 	At    int // position of the event that told the worker this value
-	asked int // the value was read after this position; -1 if the read may have been at any time before At
+	asked int // the value was read or written no earlier than this; -1 if that may have been at any time before At
 }
 
 // knowledge is what one worker knows about the data. It keeps what the resource accepted separate from what the client

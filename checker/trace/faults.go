@@ -87,9 +87,10 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	return list[0]
 }
 
-// Over returns the position at which the fault is over. This is normally where the fault ends. If it has no duration or
-// is permanent, this is where it begins: after a crash without a restart, the system has one process fewer, but no
-// fault is in progress.
+// Over returns the position at which the fault is over. This is normally where the fault ends. If its kind does not
+// last and it has no recorded end to come, this is where it begins: after a crash without a restart, the system has one
+// process fewer, but no fault is in progress. Over returns Open for a lasting fault that never ends, such as a
+// permanent cut.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
 		return f.Start

@@ -20,8 +20,9 @@ import (
 // it had called before the release. The release had no effect if none of this happens before the bound has passed or a
 // key expires.
 //
-// The history does not show the effect if a crash or failover removes a key. Nor does it show the effect if a key
-// expires before the release returns, or so soon after the call that the request may not have arrived yet.
+// The history does not show the effect if a crash or failover removes a key, if the client crashes, or if the recording
+// ends before the bound has passed. Nor does it show the effect if a key expires before the release returns, or so soon
+// after the call that the request may not have arrived yet.
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
@@ -319,7 +320,8 @@ func (t *Trace) shows(w *watch) bool {
 }
 
 // takenOver reports whether the lock was granted again between g's release and the given position: to another client,
-// or to the same client for an acquire that it had called before the release.
+// or to the same client for an acquire that it had called before the release. If both grants are shared, it does not
+// count.
 func (t *Trace) takenOver(g *Grant, end int) bool {
 	grants := t.Locks[g.Lock].Grants
 	first := sort.Search(len(grants), func(i int) bool { return t.Grants[grants[i]].OK > g.Release })

@@ -6,8 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// place is where a key may be stored: the server and the lock. If several clients can each have a key for the same
-// lock, the place also names the client.
+// place is where a key may be stored: the server, the lock and, if one lock can have several keys, the member.
 type place struct {
 	server history.Process
 	lock   history.Lock
@@ -26,8 +25,8 @@ type keys struct{ at table[place, liveKey] }
 
 func (k *keys) reset() { k.at.reset() }
 
-// liveAt returns the key that currently exists for the lock and the server named in a record. A service's members count
-// as one server, because they share their keys.
+// liveAt returns what is known about the key that a record names. A service's members count as one server, because they
+// share their keys.
 func (t *Trace) liveAt(e *history.Event) *liveKey {
 	return t.live.at.pointer(place{t.Keeper(e.Process), e.Lock, e.Member})
 }

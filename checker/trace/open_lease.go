@@ -27,9 +27,9 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 // what was recorded before the holder was told that the lock was lost. A key without an expiry is due once it has not
 // been renewed for a TTL.
 //
-// A key that was set again after it had expired does not count, because another client may have held the lock in
-// between. If a quorum of servers decides, lastDue returns the times of the key whose expiry ends the quorum. It
-// returns Never if the servers recorded too few keys for a quorum.
+// A key that was set again after it had expired during the lease does not count, because another client may have held
+// the lock in between. If a quorum of servers decides, lastDue returns the times of the key whose expiry ends the
+// quorum. It returns Never if the servers recorded too few keys for a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process

@@ -27,8 +27,8 @@ func (t *Trace) Over(c Change) bool {
 }
 
 // LooksAtOwner reports whether the request that made a change first checked the key well enough. A request that removes
-// a key, such as a list element, need only check that the key exists. A request that overwrites a key must check the
-// key's value.
+// or extends a key, such as a list element, need only check that the key exists. A request that overwrites a key must
+// check the key's value.
 func (t *Trace) LooksAtOwner(c Change) bool {
 	e := &t.History.Events[c.At]
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
@@ -88,8 +88,8 @@ func (t *Trace) untouched(c Change) bool {
 
 // GivenBy returns the position at which another client handed over the lock to window s's holder: when that client
 // released the lock, it set the key that the holder uses. This is the last key that was set while the holder was
-// asking. GivenBy returns -1 in three cases: there is no such key; the holder still had a key that it had set itself;
-// or the history records which servers the holder counted.
+// asking. GivenBy returns -1 if there is no such key, or if the holder still had a key that it had set itself. It also
+// returns -1 if an extension stated the window, or if the history records which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {

@@ -53,7 +53,7 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 // FreeQuorum reports whether there is a quorum of servers that are reachable and that, up to the given position, are
 // free of keys that could block acquire a. Such a key was there before the acquire was called, or was set by another
 // process between the call and that position. FreeQuorum must be called for one acquire after another, in the order in
-// which the acquires were called.
+// which the acquires were called, and right after QuorumReachable, which finds the servers that are reachable.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

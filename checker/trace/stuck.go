@@ -107,8 +107,8 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 }
 
 // pass applies all turns at one moment: waits, holds and faults that begin or end. A lock that made no progress before
-// and after these turns counts as having made none in between, unless it was acquired, or released by a holder. A
-// holder's crash does not count as progress.
+// and after these turns counts as having made none in between, unless it was acquired, or a holder released or lost it.
+// A holder's crash does not count as progress. Only if closely is set does pass determine which locks make progress.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -218,8 +218,9 @@ func (s *standstill) settle(now history.Time) {
 }
 
 // holderStuck returns the moment from which holder n counts as stuck. If n is waiting for a lock that is not making
-// progress, this is when that wait began. If nothing limits its hold, it is when the hold reached the duration that the
-// header declares.
+// progress, this is when that wait began, or when the lock stopped making progress if that is later. If nothing limits
+// its hold, it is when the hold reached the duration that the header declares. If both apply, it is the earlier moment.
+// Otherwise it is never.
 func (s *standstill) holderStuck(n int32) history.Time {
 	g := &s.t.Grants[n]
 	from := never

@@ -6,8 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// LastTaken returns the last position before the given one at which an attempt removed a lock's key from a server unit,
-// or -1 if there is none. The servers in a unit share one copy of the lock.
+// LastTaken returns the last position before the given one at which an attempt took a lock's key that any client may
+// take (see history.Event.Takes) from a server unit, or -1 if there is none. The servers in a unit share one copy of
+// the lock.
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
 	for _, at := range slices.Backward(t.taken) {
 		e := &t.History.Events[at]

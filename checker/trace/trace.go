@@ -93,7 +93,9 @@ type LockTrace struct {
 	Asks   []int32
 	// Windows and Sections are the spans of the grants, measured in true time and in positions. See windows.go.
 	Windows, Sections []Span
-	Stated            int // number of windows that its grants state, including those that a release reduced to nothing
+	// number of windows that its acquires and extensions state; a window that a release reduced to nothing counts only
+	// if it is an acquire's
+	Stated int
 }
 
 // processTrace is the state of one process while a history is read. A process may have several tasks, so it may have

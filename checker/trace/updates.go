@@ -132,7 +132,7 @@ func (u *pairs) refused(p *pairing) {
 	p.write = -1
 }
 
-// UpdatesRefuted reports whether porcupine refutes any lock's updates.
+// UpdatesRefuted reports whether porcupine refutes any lock's updates. It skips a lock with more than MaxUpdates.
 func (t *Trace) UpdatesRefuted() bool {
 	for n, list := range t.Updates() {
 		if n >= len(t.Locks) || len(list) < 2 || len(list) > MaxUpdates {

@@ -14,7 +14,9 @@ const Long = -history.Never
 type use struct {
 	before history.Time // end of the latest use by another process, among the acquires that were called before
 	own    history.Time // the same for earlier uses by the acquire's own process, if they may have left keys behind
-	after  int          // position of the call of the next acquire by another process or task; Open if there is none
+	// position of the call of the next acquire by another process, or by another task while this acquire is in
+	// progress; Open if there is none
+	after int
 }
 
 // Uses computes, for every acquire, the times at which other acquires used its lock. It stores the result in t.touched.
@@ -133,8 +135,9 @@ func (t *Trace) gaveBack(a *Ask) bool {
 	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// Undisturbed reports whether nothing stood in the way of acquire n: its lock had no leftover keys, no fault had ended
-// its client's session within the last TTL, and nobody else requested the lock up to position end.
+// Undisturbed reports whether nothing stood in the way of acquire n. Within the last TTL, no other process had used its
+// lock, its own process had not left any keys behind, and no restart had lost its client's session. And nobody else
+// requested the lock up to position end.
 func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
