@@ -16,7 +16,8 @@ func (r *Recording) ErrorOf(p Process) Time {
 	return r.ClockError
 }
 
-// OffBy describes the clock errors to users: "6ms each", or, if they differ between processes, "2ms (a, b), 6ms (c)".
+// OffBy describes the clock errors to users: "6ms each" or, if they differ between processes, those of the processes in
+// ClockErrors: "2ms (a, b), 6ms (c)".
 func (r *Recording) OffBy() string {
 	same := true
 	for _, e := range r.ClockErrors {

@@ -136,6 +136,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"header":{"clock_error":9,"clock_errors":{"a":1,"a":2}}}`, `line 1: header: key "a" occurs twice`},
 		{`{"header":{"ttl":1},"header":{"ttl":2}}`, `line 1: header: key "header" occurs twice`},
 		{`{"header":{"TTL":1}}`, `line 1: header: unknown key "TTL" (did you mean "ttl"?)`},
+		{`{"header":{"header":{}}}`, `line 1: header: unknown key "header"`},
 		{`{"header":null}`, `line 1: header: null`},
 		{`{"header":{}} {}`, `line 1: header: unexpected text follows on the same line: start a new line`},
 		{good + strings.Repeat(" ", maxLine) + "\n", `line 2: longer than 1048576 bytes`},
@@ -167,11 +168,16 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 			"granted, counted), which only acquire ok and extend ok may have: remove them"},
 		{Event{Process: "a", F: Acquire, Type: OK, Time: 5, Grant: &Grant{Granted: 6}},
 			`"granted" (6) is after the event's own "time" (5): a lease is granted before its holder returns`},
+		{Event{Process: "a", F: Acquire, Type: OK, Task: -1}, `"task" is -1: it must be 1 or larger, or 0 if it is unknown`},
+		{Event{Process: "a", F: Acquire, Type: OK, Shared: true},
+			`a semaphore has no shared holds: the header has 2 "permits", and each hold takes one`},
+		{Event{Process: Nemesis, F: Crash, Type: Invoke, Fault: &Fault{On: []Process{"a"}, Loses: "everythin"}},
+			`unknown loss "everythin" (did you mean "everything"?)`},
 		{Event{Process: "a", F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},
 		{Event{Process: "a", F: Lost, Type: OK, Value: strings.Repeat("x", maxLine)},
 			"the line has 1048645 bytes: at most 1048576 are allowed"},
 	} {
-		err := Encode(&bytes.Buffer{}, &History{Events: []Event{c.e}})
+		err := Encode(&bytes.Buffer{}, &History{Header: Header{Permits: 2}, Events: []Event{c.e}})
 		if got := fmt.Sprint(err); got != "history: event 0: "+c.want {
 			t.Errorf("%s: got %q, want %q", c.e.F, got, c.want)
 		}
@@ -179,6 +185,15 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 	twice := &History{Events: []Event{{Process: "a", Type: OK, F: Lost}, {Process: "a", Type: OK, F: Lost}}}
 	if err := Encode(&bytes.Buffer{}, twice); err == nil {
 		t.Error("two events of one index were written")
+	}
+	late := &History{Events: []Event{{Index: maxIndex + 1, Process: "a", Type: OK, F: Lost}}}
+	if err := Encode(&bytes.Buffer{}, late); err == nil {
+		t.Error("an index that is too large was written")
+	}
+	negative := &History{Header: Header{TTL: -1}}
+	if err := Encode(&bytes.Buffer{}, negative); fmt.Sprint(err) !=
+		`history: header: "ttl" is -1: it cannot be negative` {
+		t.Error(err)
 	}
 }
 

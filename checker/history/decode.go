@@ -124,12 +124,8 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	if e.Index > maxIndex {
 		return fmt.Errorf("index %d is too large", e.Index)
 	}
-	if err := h.Header.wrongCount(e); err != nil {
+	if err := h.Header.wrongEvent(e); err != nil {
 		return err
-	}
-	if e.Shared && h.Header.Permits > 1 {
-		return fmt.Errorf("a semaphore has no shared holds: the header has %d \"permits\", and each hold takes one",
-			h.Header.Permits)
 	}
 	*next = e.Index + 1
 	return nil
@@ -263,7 +259,7 @@ func headerError(err error) error {
 }
 
 func unknown(what, word string, choices []string) error {
-	if near := nearest.Word(word, choices); near != "" {
+	if near := nearest.Word(word, choices); near != "" && near != word { // a known key may be in the wrong place
 		return fmt.Errorf("%s %q (did you mean %q?)", what, word, near)
 	}
 	return fmt.Errorf("%s %q", what, word)

@@ -148,8 +148,13 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 		if e.Index, err = wholeNumber[int](":index", op.Index); err != nil {
 			return e, false, err
 		}
-		if e.Index < next || e.Index > maxIndex {
+		switch {
+		case e.Index < 0:
+			return e, false, fmt.Errorf(":index is %d: it must be 0 or larger", e.Index)
+		case e.Index < next:
 			return e, false, fmt.Errorf(":index %d is out of order: it follows %d", e.Index, next-1)
+		case e.Index > maxIndex:
+			return e, false, fmt.Errorf(":index %d is too large", e.Index)
 		}
 	}
 	if op.Time != nil {

@@ -9,9 +9,9 @@ import (
 )
 
 // wholeNumber converts an EDN value that must be a 64-bit whole number. It accepts every form that EDN allows: 1, +1
-// and 1N, but also 1M, 1.0 and 1e3. It rejects a floating-point number that may have been rounded.
+// and 1N, but also 1M, 1.0 and 1e3. It rejects a floating-point number that is so large that it may have been rounded.
 func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
-	const exact = 1 << 53 // up to this number, a float64 represents every whole number exactly
+	const exact = 1 << 53 // the smallest float64 that two whole numbers are rounded to
 	n := new(big.Int)
 	whole := true
 	switch v := v.(type) {
@@ -25,7 +25,7 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 		_, rest := v.Int(n)
 		whole = rest == big.Exact
 	case float64:
-		if v == math.Trunc(v) && math.Abs(v) > exact {
+		if v == math.Trunc(v) && math.Abs(v) >= exact {
 			return 0, fmt.Errorf("%s %s may have been rounded: "+
 				"write it as a whole number, without a decimal point or exponent", key, show(v))
 		}
@@ -38,7 +38,7 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 	case !whole:
 		return 0, fmt.Errorf("%s %s is not a whole number", key, show(v))
 	case !n.IsInt64():
-		return 0, fmt.Errorf("%s %s does not fit in 64 bits", key, n)
+		return 0, fmt.Errorf("%s %s does not fit in 64 bits", key, short(n))
 	}
 	return T(n.Int64()), nil
 }

@@ -16,9 +16,9 @@ const maxLine = 1 << 20
 // so is the deadline of a key that never expires. Equal histories are encoded as identical bytes, and Decode returns an
 // equal history.
 //
-// Encode returns an error if an event could not be read back. Examples are an unknown type or function, a time or grant
-// on the wrong kind of event, a grant that contradicts itself, and text that is not UTF-8. An index must be greater
-// than the one before, and a line must not be longer than 1 MiB.
+// Encode returns an error if the header or an event could not be read back. Examples are a negative TTL, an unknown
+// type or function, a time or grant on the wrong kind of event, a grant that contradicts itself, and an event's text
+// that is not UTF-8. An index must be greater than the one before, and a line must not be longer than 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
 	line, err := AppendHeader(nil, &h.Header)
@@ -35,7 +35,7 @@ func Encode(w io.Writer, h *History) error {
 			return fmt.Errorf("history: event %d: index out of order: it follows %d", e.Index, last)
 		}
 		last = e.Index
-		if err := h.Header.wrongCount(e); err != nil {
+		if err := h.Header.wrongEvent(e); err != nil {
 			return fmt.Errorf("history: event %d: %w", e.Index, err)
 		}
 		if line, err = AppendEvent(line[:0], e); err != nil {
@@ -50,6 +50,9 @@ func Encode(w io.Writer, h *History) error {
 
 // AppendHeader appends the header's line to b, as Encode writes it.
 func AppendHeader(b []byte, h *Header) ([]byte, error) {
+	if err := h.wrong(); err != nil {
+		return b, fmt.Errorf("history: header: %w", err)
+	}
 	header, err := json.Marshal(struct {
 		Header *Header `json:"header"`
 	}{h})
@@ -129,6 +132,10 @@ func encodable(e *Event) error {
 		return fmt.Errorf("unknown f %q", e.F)
 	case e.Index < 0:
 		return fmt.Errorf("\"index\" is %d: it must be 0 or larger", e.Index)
+	case e.Index > maxIndex:
+		return fmt.Errorf("index %d is too large", e.Index)
+	case e.Task < 0:
+		return fmt.Errorf("\"task\" is %d: it must be 1 or larger, or 0 if it is unknown", e.Task)
 	case e.Process == "":
 		return fmt.Errorf("the name of the process is empty")
 	case e.F == Crashed && e.Until != 0:
@@ -146,6 +153,8 @@ func encodable(e *Event) error {
 	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):
 		return fmt.Errorf("%s of %s has a fault: only an event of the nemesis may have one, "+
 			"and it must name a process that the fault strikes", e.F, e.Process)
+	case e.Fault != nil && e.Fault.Loses != "":
+		return e.Fault.Loses.wrong()
 	}
 	return nil
 }

@@ -94,6 +94,14 @@ const (
 	LosesEverything Loss = "everything"
 )
 
+// wrong returns an error if l is not one of the kinds above.
+func (l Loss) wrong() error {
+	if l == LosesUnsynced || l == LosesEverything {
+		return nil
+	}
+	return unknown("unknown loss", string(l), []string{string(LosesUnsynced), string(LosesEverything)})
+}
+
 // Fault says which processes a fault strikes and how, as far as this is known when it strikes. The fault's kind is the
 // event's F. Its line in the plan is the event's Value.
 type Fault struct {

@@ -222,8 +222,8 @@ func (s *scanner) check() (Check, error) {
 
 func (s *scanner) loss() (Loss, error) {
 	v, err := text[Loss](s)
-	if err == nil && v != LosesUnsynced && v != LosesEverything {
-		err = unknown("unknown loss", string(v), []string{string(LosesUnsynced), string(LosesEverything)})
+	if err == nil {
+		err = v.wrong()
 	}
 	return v, err
 }
