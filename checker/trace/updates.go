@@ -8,11 +8,11 @@ import (
 // MaxUpdates is the maximum number of read-modify-writes of one lock's data that are passed to porcupine.
 const MaxUpdates = 10_000
 
-// pairing tracks one attempt's reads and writes to find its read-modify-writes.
+// pairing tracks one worker's reads and writes to find its read-modify-writes.
 type pairing struct {
 	lock   int32
 	called int  // position of the read's call; -1 if no read is open
-	read   bool // whether the attempt knows a value that its next write can be computed from
+	read   bool // whether the worker knows a value that its next write can be computed from
 	value  string
 	from   int // position at which the update begins: the read's call, or the previous write's return
 	write  int // index of the update whose write has not returned yet; -1 if there is none
@@ -27,9 +27,11 @@ func (t *Trace) Updates() [][]linear.Update {
 	u.reset(len(t.Locks))
 	for _, at := range t.Data {
 		i, e := int(at), &t.History.Events[at]
+		lock, known := t.LockNumber[e.Lock]
 		switch {
+		case !known:
 		case e.F == history.Apply && e.Op == history.Write && e.Type == history.Fail:
-			n, known := u.of[e.Of]
+			n, known := u.of[worker{lock, e.Of}]
 			if !known {
 				continue
 			}
@@ -37,15 +39,12 @@ func (t *Trace) Updates() [][]linear.Update {
 				u.refused(p)
 			}
 		case (e.F == history.Read || e.F == history.Write) && e.Attempt != "":
-			lock, known := t.LockNumber[e.Lock]
-			if !known {
-				continue
-			}
-			n, known := u.of[e.Attempt]
+			w := worker{lock, e.Attempt}
+			n, known := u.of[w]
 			if !known {
 				n = len(u.all)
 				u.all = append(u.all, pairing{lock: lock, called: -1, write: -1})
-				u.of[e.Attempt] = n
+				u.of[w] = n
 			}
 			p := &u.all[n]
 			if e.F == history.Read {
@@ -60,14 +59,14 @@ func (t *Trace) Updates() [][]linear.Update {
 
 // pairs groups updates by the lock that they belong to.
 type pairs struct {
-	of    map[history.Attempt]int // index in all
+	of    map[worker]int // index in all
 	all   []pairing
 	lists [][]linear.Update
 }
 
 func (u *pairs) reset(locks int) {
 	if u.of == nil {
-		u.of = make(map[history.Attempt]int)
+		u.of = make(map[worker]int)
 	}
 	clear(u.of)
 	u.all = u.all[:0]
