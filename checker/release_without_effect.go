@@ -78,12 +78,14 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	if len(r.Left) > 1 {
 		keys, first = "keys", "the first of them"
 	}
-	if e.F == history.KeyGone {
-		s += sentence(" It did not change the client's %s on %s: %s expired at %v.", keys, list(servers), first, e.Time)
-	} else {
-		s += sentence(" It did not change the client's %s on %s: %s was neither deleted nor overwritten until %v.",
-			keys,
-			list(servers), first, called+t.History.Header.Bound)
+	s += sentence(" It did not change the client's %s on %s: %s ", keys, list(servers), first)
+	switch {
+	case r.Expired && e.F == history.KeyGone:
+		s += sentence("expired at %v.", e.Time)
+	case r.Expired: // the expiry itself was not recorded
+		s += sentence("had expired when %s set a key at %v.", t.name(trace.Setter(e)), e.Time)
+	default:
+		s += sentence("was neither deleted nor overwritten until %v.", called+t.History.Header.Bound)
 	}
 	s += sentence(" Since %s asked for the lock, no fault that could prevent the release was active.", g.Process)
 	t.facts.earlierTry = earlier

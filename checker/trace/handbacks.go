@@ -26,6 +26,9 @@ import (
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
+	// Expired means that one of the keys expired before the bound had passed. End is then the position of the record that
+	// shows this.
+	Expired bool
 	// positions of the records that set the keys left in place by the release; empty if the release had an effect
 	Left []int32
 }
@@ -310,6 +313,7 @@ func (t *Trace) shows(w *watch) bool {
 		return false
 	}
 	if !t.takenOver(g, w.End) {
+		w.Expired = w.came == expired
 		from := len(h.left)
 		for _, k := range h.own[w.from:w.to] {
 			h.left = append(h.left, k.at)
