@@ -57,11 +57,11 @@ func (t *judge) ownership(f *Finding) {
 		case t.Over(c):
 			harmless = append(harmless, c)
 		default:
-			t.trespass(f, c.At, c.Owner)
+			t.trespass(f, c)
 		}
 	}
 	for _, c := range harmless {
-		t.trespass(f, c.At, c.Owner)
+		t.trespass(f, c)
 	}
 	if f.Outcome == Violated {
 		return
@@ -126,8 +126,9 @@ func (t *judge) mayChange(c trace.Change) bool {
 		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c) || t.Spares(c)
 }
 
-// trespass reports a violation: the event at the given position removed or extended another attempt's key.
-func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
+// trespass reports a violation: a change removed or extended another attempt's key.
+func (t *judge) trespass(f *Finding, c trace.Change) {
+	at, owner, by := c.At, c.Owner, c.By
 	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
 	switch {
@@ -138,7 +139,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	case e.Why == history.Flushed:
 		cause, did = Cause{RemovedByNonOwner, ByFlush}, "flushed"
 	}
-	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(e.By), t.ProcessOf(owner))
+	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(by), t.ProcessOf(owner))
 	if b == nil {
 		return
 	}
@@ -147,25 +148,25 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 		w = append(w, set)
 	}
 	story := sentence("On %s, a request from %s %s the lock %s at %v, although it belonged to %s.",
-		e.Process, t.name(e.By), did, quoted(e.Lock), e.Time, t.name(owner))
+		e.Process, t.name(by), did, quoted(e.Lock), e.Time, t.name(owner))
 	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: owner}]; ok && t.Grants[g].Release < at {
 		story += sentence(" %s had called release at %v, but its key was still there.", capital(t.name(owner)),
 			t.Time(t.Grants[g].Release))
 	}
-	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]; ok && t.Grants[g].OK < at {
+	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: by}]; ok && t.Grants[g].OK < at {
 		w = append(w, t.Grants[g].OK)
 		last := t.LastWindow(t.Grants[g].Lock, g)
 		switch {
 		case last != nil && t.Grants[g].GaveBack(&t.Trace, e.Time):
-			story += sentence(" %s had called release at %v.", capital(t.name(e.By)), t.Time(t.Grants[g].Release))
+			story += sentence(" %s had called release at %v.", capital(t.name(by)), t.Time(t.Grants[g].Release))
 		case last != nil && history.Time(last.To) <= e.Time:
-			story += sentence(" The lease of %s had ended at %v.", t.name(e.By), history.Time(last.To))
+			story += sentence(" The lease of %s had ended at %v.", t.name(by), history.Time(last.To))
 		}
 	}
-	story += t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, t.ownerSince(at, owner)))
-	t.facts.extending = t.extending(e.By, e.Lock, at)
+	story += t.blameStory(t.ProcessOf(by), t.strayBlame(at, t.ownerSince(at, owner)))
+	t.facts.extending = t.extending(by, e.Lock, at)
 	t.facts.member, t.facts.asking = setsMember(e), t.deletedWhileAsking(at)
-	t.facts.oneClient = t.ProcessOf(e.By) == t.ProcessOf(owner)
+	t.facts.oneClient = t.ProcessOf(by) == t.ProcessOf(owner)
 	t.facts.inside, t.facts.fixed = e.Member != "", unnumbered(e.Member)
 	t.facts.watched, t.facts.looked = e.Checked == history.CheckedWatched, e.Checked == history.CheckedValue
 	b.violated(t, cause, story+t.comparison(cause, at), w)
