@@ -267,6 +267,9 @@ func arrange(events []history.Event, order []int) {
 // shifted returns an event with its times moved by delta, the difference between two starting times.
 func shifted(e history.Event, delta history.Time) history.Event {
 	e.Time += delta
+	if e.Sent != 0 {
+		e.Sent += delta
+	}
 	key := e.F == history.KeySet || e.F == history.KeyProlonged
 	if key && e.Until != history.Never || e.F == history.Crashed && e.Until != 0 {
 		e.Until += delta

@@ -57,6 +57,29 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
+// TestAllTimesOfAnEventMove merges two files that start at different instants. Each time in an event must be measured
+// from the earlier instant.
+func TestAllTimesOfAnEventMove(t *testing.T) {
+	key := `{"time":%d,"process":"redis-1","type":"ok","f":"key-%s","lock":"l","of":"a/1","by":"a/1","sent":%d%s}`
+	h, err := Merge([]Part{
+		part(t, "a", `{"header":{"start":100,"clock_error":3}}`, took("a", 10)),
+		part(t, "b", `{"header":{"start":150,"clock_error":5}}`, fmt.Sprintf(key, 20, "set", 15, `,"until":90`),
+			fmt.Sprintf(key, 30, "prolonged", 25, ""), fmt.Sprintf(key, 40, "gone", 35, `,"why":"deleted"`),
+			`{"time":50,"process":"redis-1","type":"info","f":"crashed","until":45}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range h.Events[1:] {
+		got = append(got, fmt.Sprintf("%d %d %d", e.Time, e.Sent, e.Until))
+	}
+	want := fmt.Sprintf("70 65 140, 80 75 %d, 90 85 0, 100 0 95", int64(history.Never))
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
 // TestEachMachineKeepsItsClockAndItsEnd checks each process's clock error, and when its recording ends. The recording
 // ends when the header says, but not before the last event. If the file is truncated, it ends at the last event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
