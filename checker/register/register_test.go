@@ -214,7 +214,7 @@ func TestTheWitnessIsTheOperation(t *testing.T) {
 	h.Events[4].Index, h.Events[5].Index = 40, 50
 	f := judged(t, h)
 	if f.Outcome != checker.Violated || fmt.Sprintf("%v at %d, %v, %s, %s", f.Witness, f.At, f.Holders,
-		f.Lock, f.Cause) != "[1 4] at 40, [process-1], lock, no order explains it" || f.Remedy == "" {
+		f.Lock, f.Cause) != "[1 40] at 40, [process-1], lock, no order explains it" || f.Remedy == "" {
 		t.Errorf("%+v", f)
 	}
 }

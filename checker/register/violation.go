@@ -120,8 +120,8 @@ func (v *violation) report(f *checker.Finding, several bool) {
 	f.Outcome, f.Cause, f.Remedy, f.Explanation = checker.Violated, checker.Cause{Kind: noOrder}, remedy, story
 	f.Lock, f.Holders, f.At = history.Lock(v.of.name), []history.Process{v.process}, e.Index
 	for _, at := range []int{v.first, v.last, v.returned} {
-		if at >= 0 && !slices.Contains(f.Witness, at) {
-			f.Witness = append(f.Witness, at)
+		if at >= 0 && !slices.Contains(f.Witness, events[at].Index) {
+			f.Witness = append(f.Witness, events[at].Index)
 		}
 	}
 	slices.Sort(f.Witness)
