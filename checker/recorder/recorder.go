@@ -147,8 +147,9 @@ func (r *Recorder) Close() error {
 //   - a client's read or write
 //   - a change to a server's key (key-set, key-gone), with the attempt whose Name is the key's value
 //
-// Record sets the event's index and time, and its process if it has none. The times in the event's grant must be Unix
-// times. If the event is not allowed in a history, Record returns an error and writes nothing.
+// Record sets the event's index and time, and its process if it has none. All other times in the event must be Unix
+// times. A key without an Until is recorded as one that does not expire. If the event is not allowed in a history,
+// Record returns an error and writes nothing.
 func (r *Recorder) Record(e history.Event) error {
 	if r == nil {
 		return nil
@@ -156,6 +157,15 @@ func (r *Recorder) Record(e history.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.event = e
+	if e.Sent != 0 {
+		r.event.Sent = r.since(e.Sent)
+	}
+	switch isKey := e.F == history.KeySet || e.F == history.KeyProlonged; {
+	case e.Until != 0:
+		r.event.Until = r.since(e.Until)
+	case isKey:
+		r.event.Until = history.Never
+	}
 	if e.Grant != nil {
 		r.grant = *e.Grant
 		r.grant.Since, r.grant.Granted = r.since(r.grant.Since), r.since(r.grant.Granted)

@@ -43,6 +43,15 @@ func TestARecordIsReadAsItWasMade(t *testing.T) {
 	c := r.Acquiring("stock")
 	c.Acquired(time.Time{}, 0)
 	c.Lost()
+	sent := time.Now()
+	for _, e := range []history.Event{{F: history.KeySet, Until: history.Time(until.UnixNano())}, {F: history.KeyProlonged},
+		{F: history.KeyGone, Why: history.Deleted}} {
+		e.Process, e.Type, e.Lock, e.Of, e.By = "redis-1", history.OK, "stock", c.Name(), c.Name()
+		e.Sent = history.Time(sent.UnixNano())
+		if err := r.Record(e); err != nil {
+			t.Error(err)
+		}
+	}
 	if err := r.Record(history.Event{Type: history.OK, F: "dance"}); err == nil {
 		t.Error("an event that is none was recorded")
 	}
@@ -77,7 +86,10 @@ orders-?7 invoke acquire st?ck orders-?7/2 0
 orders-?7 info acquire st?ck orders-?7/2 0
 orders-?7 invoke acquire stock orders-?7/3 0
 orders-?7 ok acquire stock orders-?7/3 0
-orders-?7 info lost stock orders-?7/3 0`
+orders-?7 info lost stock orders-?7/3 0
+redis-1 ok key-set stock  0
+redis-1 ok key-prolonged stock  0
+redis-1 ok key-gone stock  0`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
@@ -85,6 +97,15 @@ orders-?7 info lost stock orders-?7/3 0`
 	if at := h.Header.Start + int64(g.Until); g.Since != h.Events[0].Time || g.Granted != h.Events[1].Time ||
 		at != until.UnixNano() || h.Events[11].Grant != nil {
 		t.Errorf("%+v", g)
+	}
+	keys := h.Events[13:]
+	for _, e := range keys {
+		if e.Sent < 1 || h.Header.Start+int64(e.Sent) != sent.UnixNano() {
+			t.Errorf("%s: sent at %d", e.F, e.Sent)
+		}
+	}
+	if keys[0].Until != g.Until || keys[1].Until != history.Never || keys[2].Until != 0 {
+		t.Errorf("%+v", keys)
 	}
 	if x := h.Events[3].Grant; x.Since < h.Events[2].Time || x.Until != g.Until+1e9 {
 		t.Errorf("%+v", x)
