@@ -104,19 +104,11 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
-		return t.decided(&t.Grants[a.Grant]) > t.decided(g)
+		return t.Decided(&t.Grants[a.Grant]) > t.Decided(g)
 	case a.Outcome != 0:
 		return t.Time(a.Ret)-t.Time(g.OK) > t.History.Header.Order.Slack
 	}
 	return true
-}
-
-// decided returns when the protocol decided a grant or, if that is unknown, when the acquire returned.
-func (t *Trace) decided(g *Grant) history.Time {
-	if g.Lease == nil {
-		return t.Time(g.OK)
-	}
-	return g.Lease.Granted
 }
 
 // affected lists the faults that may affect a process.
