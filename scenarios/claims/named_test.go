@@ -3,6 +3,8 @@ package claims
 import (
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
@@ -29,5 +31,29 @@ func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	}
 	if other := wrongs.Count("") - vain - missing; other > 0 {
 		t.Errorf("%d stories contradict their findings or their plans", other)
+	}
+}
+
+// TestTheSentenceAboutANeededFaultIsRecognized checks that Necessity recognizes the sentence in which the checker names
+// a fault only because a trial has found it necessary.
+func TestTheSentenceAboutANeededFaultIsRecognized(t *testing.T) {
+	const fault = "pause client-3 for 1s at 1s"
+	h := &history.History{}
+	for _, e := range []history.Event{
+		{Process: history.Nemesis, Type: history.Invoke, F: history.Pause, Value: fault,
+			Fault: &history.Fault{On: []history.Process{"client-3"}}},
+		{Process: "client-1", Type: history.Invoke, F: history.Acquire, Lock: "orders"},
+		{Process: "client-1", Type: history.OK, F: history.Acquire, Lock: "orders"},
+		{Process: "client-2", Type: history.Invoke, F: history.Acquire, Lock: "orders"},
+		{Process: "client-2", Type: history.OK, F: history.Acquire, Lock: "orders"},
+	} {
+		e.Index, e.Time = len(h.Events), history.Time(len(h.Events))
+		h.Events = append(h.Events, e)
+	}
+	var c checker.Checker
+	f := c.Check(h).Of(checker.MutualExclusion)
+	f = c.CheckKnowing(h, &f, checker.Known{Needed: []int{0}})
+	if m := aloneSentence.FindStringSubmatch(f.Explanation); m == nil || m[1] != fault {
+		t.Errorf("%q in %q", m, f.Explanation)
 	}
 }
