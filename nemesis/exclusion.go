@@ -34,7 +34,7 @@ type Exclusion struct {
 	OneWay bool
 }
 
-// ProcessKind is a kind of process that an exclusion can name, for example "any client".
+// ProcessKind is a kind of process that an exclusion can name, for example all clients.
 type ProcessKind uint8
 
 // The kinds of process that an exclusion can name.

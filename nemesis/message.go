@@ -259,7 +259,7 @@ type Asked struct {
 }
 
 // counts lists the number of requests for each combination of client, server and command, in the order in which the
-// first request of each combination arrived.
+// first request of each combination was sent.
 type counts []Asked
 
 // add counts a request. It returns the current number of requests with the same client, server and command.

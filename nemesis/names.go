@@ -126,9 +126,9 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// linked reports whether a and b ever exchange messages. Clients exchange messages with servers and with the resource,
-// Redis nodes with the others in their group (in a Redis Cluster, with all others), the Sentinel with Redis nodes, and
-// members of a consensus cluster with each other.
+// linked reports whether a and b may exchange messages. Clients exchange messages with servers, with the resource and
+// with the Sentinel; Redis nodes with the others in their group (in a Redis Cluster, with all others); the Sentinel
+// with Redis nodes, too; and members of a consensus cluster with each other.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {

@@ -29,13 +29,13 @@ type Effect uint8
 // The effects that a fault can have. The zero Effect is the effect of an unknown kind.
 const (
 	Unknown     Effect = iota
-	Stops              // a whole process stops running: GC, SIGSTOP, a stalled virtual machine
+	Stops              // a process stops running (GC, SIGSTOP, a stalled virtual machine) or stops answering clients
 	SetsClock          // a wall clock is set forward or back, permanently
 	PacesClock         // the clocks of a process run fast or slow
 	Kills              // a client's program ends, or a server loses power
 	ShutsDown          // a server shuts down cleanly
 	Promotes           // a replica becomes master
-	Parts              // no message passes between two sides
+	Parts              // no message passes between two sides, in one direction or in both
 	HoldsUp            // messages on a link are delayed
 	Resets             // a connection is reset
 	SlowsDisk          // a server's fsync takes long

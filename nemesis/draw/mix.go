@@ -20,7 +20,8 @@ import (
 
 // Mix says which faults are drawn, how often, and how large they are.
 type Mix struct {
-	// Fewest and Most limit the number of faults in one draw: 0 <= Fewest <= Most <= MaxFaults.
+	// Fewest and Most limit the number of faults in one draw, before those in Without are removed: 0 <= Fewest <= Most
+	// <= MaxFaults.
 	Fewest, Most int
 	// Weights says how often each kind is drawn, relative to the other kinds. A kind that is not possible in the run is
 	// never drawn.
@@ -98,8 +99,8 @@ func (m *Mix) Additions() (kinds []nemesis.Kind) {
 }
 
 // Span is a range of durations that includes both ends. Draws are whole milliseconds. They cover all orders of
-// magnitude, but longer durations are more frequent: if Min can be doubled n times, the k-th doubling is drawn with
-// probability (2k-1)/n².
+// magnitude, but longer durations are more frequent: if the range is divided at Min, twice Min, four times Min and so
+// on into n parts, the k-th part is drawn with probability (2k-1)/n².
 type Span struct{ Min, Max time.Duration }
 
 // Default returns a mix for locks with a TTL of 10 s.

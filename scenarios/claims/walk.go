@@ -18,7 +18,8 @@ import (
 // Walk draws random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
 // duration, rate and time independently of the others, and tries again if the scenario does not accept the result.
 // Unlike the searches, Walk ignores the scenario's mix, which says how often each kind of fault is drawn: any fault
-// that the scenario accepts can occur. A Walk is not safe for concurrent use.
+// that the scenario accepts can occur, except one that names a message by its content. A Walk is not safe for
+// concurrent use.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner

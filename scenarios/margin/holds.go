@@ -176,5 +176,5 @@ func (r *Reader) holdsOf(a history.Attempt) func(func(*hold) bool) {
 	}
 }
 
-// byOwner reports whether the key was removed by the attempt that had set it.
+// byOwner reports whether the key was removed by the attempt that had set it, or by an unknown one.
 func (h *hold) byOwner() bool { return h.way == Removed && (h.by == "" || h.by == h.of) }

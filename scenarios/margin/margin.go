@@ -232,6 +232,7 @@ func (r *Reader) take(w Way, value float64, more func(*Call)) {
 }
 
 // shape returns the number of units (servers or server groups) that grant a lock, and the number that form a quorum.
+// The members of one service count as a single unit, and so do all servers if each of them is a quorum.
 func shape(h *history.Header) (units, quorum int) {
 	units, quorum = len(h.Servers), h.Quorum
 	if len(h.Groups) > 0 {

@@ -98,8 +98,8 @@ func (r *Reader) servers(g *trace.Grant) []history.Process {
 	return slices.Clone(r.t.History.Header.Servers)
 }
 
-// writes compares each holder's last write with the next holder's first use of the resource, by the times at which they
-// took effect.
+// writes compares each holder's last write, accepted or not, with the next holder's first accepted use of the resource,
+// by the times at which they reached the resource.
 func (r *Reader) writes(lock *trace.LockTrace, number int32) {
 	t := r.t
 	first, last := map[int32]history.Time{}, map[int32]history.Time{} // times of the first and last use, by grant
