@@ -397,7 +397,7 @@ func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 		return delay{fault: f, from: call, to: ret}
 	}
 	d := delay{fault: f, from: max(t.Time(f.Start), call), to: t.Time(min(f.Over(), c.ret))}
-	if f.Shift > 0 { // only one of the request and its answer is delayed: a link has a direction, and a disk is slow once
+	if f.Shift > 0 { // only one of the request and its answer is delayed: links have a direction, a disk is slow once
 		return delay{fault: f, amount: min(d.length(), f.Shift)}
 	}
 	return d

@@ -71,9 +71,9 @@ type Fault struct {
 	// PPM (Drift only) is the change of the clocks' rate in parts per million. It is negative for slower clocks, within
 	// ±MaxPPM, and never zero.
 	PPM int
-	// For is how long the fault lasts. For Pause, ClientPause and SlowFsync it is never zero. For a Cut or a Drift, zero
-	// means that the fault never ends. For a DelayLink, zero means that only the first message after the trigger is
-	// delayed.
+	// For is how long the fault lasts. For Pause, ClientPause and SlowFsync it is never zero. For a Cut or a Drift,
+	// zero means that the fault never ends. For a DelayLink, zero means that only the first message after the trigger
+	// is delayed.
 	For time.Duration
 	// Loss (Crash only) says which data is lost.
 	Loss Loss
@@ -105,7 +105,8 @@ type Trigger struct {
 	// Message means that no message triggers the fault.
 	Message Message
 	// SaidAt means that a Point or a Message was written with "at" and not with "after". For a Message, "at" means the
-	// instant at which the message leaves, and "after" the instant at which it arrives. For a Point, both mean the same.
+	// instant at which the message leaves, and "after" the instant at which it arrives. For a Point, both mean the
+	// same.
 	SaidAt bool
 }
 

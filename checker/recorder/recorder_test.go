@@ -44,8 +44,8 @@ func TestARecordIsReadAsItWasMade(t *testing.T) {
 	c.Acquired(time.Time{}, 0)
 	c.Lost()
 	sent := time.Now()
-	for _, e := range []history.Event{{F: history.KeySet, Until: history.Time(until.UnixNano())}, {F: history.KeyProlonged},
-		{F: history.KeyGone, Why: history.Deleted}} {
+	for _, e := range []history.Event{{F: history.KeySet, Until: history.Time(until.UnixNano())},
+		{F: history.KeyProlonged}, {F: history.KeyGone, Why: history.Deleted}} {
 		e.Process, e.Type, e.Lock, e.Of, e.By = "redis-1", history.OK, "stock", c.Name(), c.Name()
 		e.Sent = history.Time(sent.UnixNano())
 		if err := r.Record(e); err != nil {

@@ -346,9 +346,9 @@ func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 				continue
 			}
 			switch cause, mine := r.decide(&x, &y); cause {
-			case "validity miscounted", "validity miscounted (gone key extended)", "never renewed", "cause not recorded",
-				"lease not rechecked", "session expired", "granted by no server", "counted without quorum",
-				"granted twice by one server":
+			case "validity miscounted", "validity miscounted (gone key extended)", "never renewed",
+				"cause not recorded", "lease not rechecked", "session expired", "granted by no server",
+				"counted without quorum", "granted twice by one server":
 			default:
 				if mine {
 					return cause

@@ -26,8 +26,8 @@ import (
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
-	// Expired means that one of the keys expired before the bound had passed. End is then the position of the record that
-	// shows this.
+	// Expired means that one of the keys expired before the bound had passed. End is then the position of the record
+	// that shows this.
 	Expired bool
 	// positions of the records that set the keys left in place by the release; empty if the release had an effect
 	Left []int32

@@ -20,8 +20,8 @@ import (
 // out as well. A fault is not named in vain if it belongs to a minimal group of named faults without which the law
 // holds.
 //
-// A fault is missing if the explanation names no fault, but the law holds without this one with the story's seed, and is
-// violated far less often without it with other seeds.
+// A fault is missing if the explanation names no fault, but the law holds without this one with the story's seed, and
+// is violated far less often without it with other seeds.
 type Necessity struct {
 	Stories, Named int // number of stories, and number of named faults, that were tried
 
