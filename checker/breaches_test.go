@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -138,6 +139,34 @@ func TestABreachIsExplainedAgain(t *testing.T) {
 		}
 		if !slices.Contains(again.Faults, crash) {
 			t.Errorf("it does not name the crash: %s", show(again))
+		}
+	}
+}
+
+// TestEachBreachAtOneEventIsExplainedAgain explains two breaches again that one event causes between the same clients: a
+// token is repeated, and it is lower than another one. Each must keep its own cause.
+func TestEachBreachAtOneEventIsExplainedAgain(t *testing.T) {
+	h := fromLog(t, `header servers=redis-1 ttl=10s
+		0s fault client-3: pause client-3 for 1s at 0s
+		1s client-1 acquire invoke
+		1s client-1 acquire ok until=9s token=1
+		2s client-1 release invoke
+		2s client-1 release ok
+		3s client-1 acquire invoke
+		3s client-1 acquire ok until=12s token=2
+		4s client-1 release invoke
+		4s client-1 release ok
+		5s client-2 acquire invoke
+		5s client-2 acquire ok until=14s token=1`)
+	var c Checker
+	f := c.Check(h).Of(TokenOrder)
+	if f.By(Cause{Kind: TokenRepeated}) == nil || f.By(Cause{Kind: TokenWentBack}) == nil {
+		t.Fatal(show(f))
+	}
+	for b := range f.Breaches() {
+		again := c.CheckKnowing(h, b, Known{Needed: []int{0}})
+		if again.Cause != b.Cause || !strings.Contains(again.Explanation, "does not occur without") {
+			t.Errorf("%s: explained again as\n%s", b.Cause, show(again))
 		}
 	}
 }

@@ -24,6 +24,9 @@ func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Fin
 	c.t.known, c.t.only = k, breach
 	defer func() { c.t.known, c.t.only = Known{}, nil }()
 	f := c.CheckOnly(h, []Law{breach.Law}).Findings[0]
+	if same := f.By(breach.Cause); same != nil { // one event may break a law for two causes
+		f = *same
+	}
 	f.Further = nil
 	return f
 }
