@@ -343,3 +343,27 @@ func BenchmarkDraw(b *testing.B) {
 		}
 	})
 }
+
+// TestAMixAllowsWhatItDraws draws all kinds of faults with ranges that differ from the default and from each other. The
+// mix must allow each fault.
+func TestAMixAllowsWhatItDraws(t *testing.T) {
+	g := newGenerator(t, func(m *Mix) {
+		second := func(from, to time.Duration) Span { return Span{from * time.Second, to * time.Second} }
+		m.Pause, m.Jump, m.Delay = second(1, 2), second(3, 4), second(5, 6)
+		m.Fsync, m.Outage, m.Downtime = second(7, 8), second(9, 10), second(11, 12)
+		for _, k := range nemesis.Kinds {
+			m.Weights[k] = max(1, m.Weights[k])
+		}
+	})
+	seen := map[nemesis.Kind]bool{}
+	for seed := range uint64(2000) {
+		for _, f := range g.Draw(seed) {
+			if seen[f.Kind] = true; !g.Allows(f) {
+				t.Fatalf("drew %v and does not allow it", f)
+			}
+		}
+	}
+	if !seen[nemesis.ClientPause] || len(seen) < 10 {
+		t.Errorf("drew only %v", seen)
+	}
+}
