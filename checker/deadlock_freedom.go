@@ -122,10 +122,10 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 		calm = ""
 	}
 	story := sentence("%s asked for %s at %v. "+
-		"Starting at %v%s, nobody acquired the lock for %v; the limit is %v (longest TTL + hold + slack). "+
-		"%s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
-		s.Until-s.Since, limit, why)
-	b.violated(t, cause, story, append(w, a.Call))
+		"Starting at %v, nobody acquired the lock for %v%s. "+
+		"The limit is %v (longest TTL + hold + slack). ",
+		capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, s.Until-s.Since, calm, limit)
+	b.violated(t, cause, story+why, append(w, a.Call))
 	b.About = about
 }
 
@@ -191,8 +191,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	if key, crash := t.crashedOwner(t.blocking(keys), now.at); key != nil {
 		owner := t.ProcessOf(key.of)
 		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s. "+
-			"Its key on %s, "+
-			"set at %v, is still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
+			"Its key on %s, set at %v, is still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
 			t.History.Events[key.set].Process, t.Time(key.set), t.dueText(key, now)), []int{key.set, crash}
 	}
 	g := t.crashedHolder(a.Lock, now.at)

@@ -107,7 +107,7 @@ func (t *judge) sectionStory(c *clash) string {
 			"had not yet left (%s)", t.nameOf(a, b), t.Time(a.OK),
 			t.endText(a)))
 	}
-	return sentence("%s entered the critical section of %s at %v although %s%s.",
+	return sentence("%s entered the critical section of %s at %v although %s.%s",
 		capital(t.nameOf(b, &t.Grants[c.first.Grant])), quoted(t.Locks[c.lock].Name), t.Time(b.OK), list(inside),
 		t.tooMany(c))
 }
@@ -276,7 +276,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	s.WriteString(sentence("%s although %s: %s.", granted, had, t.leasesAtOnce()))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
-		s.WriteString(sentence(" No server counted for both grants (%s; %s), so no server could refuse the second.",
+		s.WriteString(sentence(" No server counted for both grants: %s, and %s. So no server could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
 	case GrantedByNone:
 		if t.hasNoKeys(c.lock) {
@@ -335,12 +335,13 @@ func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 // isExpiry reports whether a cause means that the keys expired on time and a lease lasted longer than its keys.
 func isExpiry(c Cause) bool { return c.Kind == ValidityMiscounted || c.Kind == NeverRenewed }
 
+// countedText says which servers counted toward the grant of a lease.
 func (t *judge) countedText(s *trace.Span) string {
 	counted := t.History.Events[s.At].Grant.Counted
 	if len(counted) == 0 {
-		return sentence("%s none", t.Grants[s.Grant].Process)
+		return sentence("no server counted for %s", t.Grants[s.Grant].Process)
 	}
-	return sentence("%s %s", t.Grants[s.Grant].Process, list(counted))
+	return sentence("%s counted for %s", list(counted), t.Grants[s.Grant].Process)
 }
 
 // list joins names for use in a sentence: "a, b and c".

@@ -150,7 +150,7 @@ func (t *judge) leftFree(f *Finding, b *unfair) {
 	t.facts.waiting.ungranted = t.grantedBy(b.at) == 0
 	calm := t.calm(&trace.Stuck{At: b.at + 1, Since: b.idle.Since, Until: b.idle.Until})
 	found.violated(t, cause, sentence("%s asked for %s at %v. "+
-		"From %v on, nobody held the lock and %s, yet nobody was granted it for %v; the limit is %v.%s",
+		"From %v on, nobody held the lock and %s, but nobody was granted the lock for %v. The limit is %v.%s",
 		capital(string(a.Process)), quoted(name), t.Time(a.Call),
 		b.idle.Since, calm, b.idle.Until-b.idle.Since, turn, why), witness)
 	found.About = about

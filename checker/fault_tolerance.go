@@ -157,10 +157,10 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	if b == nil {
 		return
 	}
-	story := sentence("The %s of %s by %s, called at %v, %s, "+
-		"although %s and nobody else held or requested the lock; "+
-		"it should have succeeded within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process,
-		t.Time(call), t.outcomeText(cause, call, ret, outcome), t.quorumText(), t.History.Header.Bound)
+	story := sentence("The %s of %s by %s, called at %v, %s. ", op, quoted(t.Locks[a.Lock].Name), a.Process,
+		t.Time(call), t.outcomeText(cause, call, ret, outcome)) +
+		sentence("It should have succeeded within %v: %s, and nobody else held or requested the lock.",
+			t.History.Header.Bound, t.quorumText())
 	w := []int{call, ret}
 	if cause.Kind == ReleaseRefused {
 		g := &t.Grants[a.Grant]
@@ -363,7 +363,7 @@ func (t *judge) quorumText() string {
 	case h.OneService() || len(h.Groups) == 0 && len(h.Servers) > 1:
 		return sentence("at least %d of %d servers were up and reachable all the time", h.Quorum, len(h.Servers))
 	case len(h.Groups) > 1:
-		return sentence("at least %d of %d masters were, with all their replicas, up and reachable all the time",
+		return sentence("at least %d of %d masters and all their replicas were up and reachable all the time",
 			h.Quorum, len(h.Groups))
 	case len(h.Servers) > 1:
 		return sentence("%s were up and reachable all the time", list(h.Servers))

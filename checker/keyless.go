@@ -70,18 +70,19 @@ func (t *judge) leftOver(s *trace.Span, set int) int {
 
 // keylessStory says that a client got the lock without having a key.
 func (t *judge) keylessStory(s *trace.Span, who string) string {
-	return sentence(" No server had a key of %s when it was told at %v that it had the lock%s.", who,
-		t.Time(t.Grants[s.Grant].OK), t.leftOverStory(s))
+	return sentence(" No server had a key of %s when it was told at %v that it had the lock.", who,
+		t.Time(t.Grants[s.Grant].OK)) + t.leftOverStory(s)
 }
 
-// leftOverStory returns a clause about a left-over key, if there is one: the client had already released the hold that
+// leftOverStory describes a left-over key, if there is one: the client had already released the hold that
 // the key belonged to, but still had the key when it was granted the lock. If there is no such key, leftOverStory
 // returns "".
 func (t *judge) leftOverStory(s *trace.Span) string {
 	there, _, _ := t.keysOf(s)
 	for _, set := range there {
 		if gone := t.leftOver(s, set); gone >= 0 {
-			return sentence(", except the key of its earlier hold, which it had released: that key was gone at %v",
+			return sentence(" The only exception was the key of an earlier hold, which it had already released. "+
+				"That key was gone at %v.",
 				t.Time(gone))
 		}
 	}

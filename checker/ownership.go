@@ -79,23 +79,20 @@ func (t *judge) ownership(f *Finding) {
 		f.unchecked("No server recorded who deleted, overwrote or extended a lock.")
 		return
 	}
-	by := ", each by its owner"
-	if over || offered || spared {
-		by = ": by its owner"
-	}
+	by := "Each request came from the lock's owner"
 	for _, other := range []struct {
 		was  bool
 		when string
 	}{
-		{spared, ", or by a client that also held the lock and did not shorten the owner's hold"},
-		{over, ", or after the owner's hold had ended"},
-		{offered, ", or on a key that marked the lock as free"},
+		{spared, ", or from a client that also held the lock and did not shorten the owner's hold"},
+		{over, ", or came after the owner's hold had ended"},
+		{offered, ", or changed a key that marked the lock as free"},
 	} {
 		if other.was {
 			by += other.when
 		}
 	}
-	f.holds(sentence("%s deleted, overwrote or extended a lock on a server%s.", count(judged, "request"), by))
+	f.holds(sentence("%s deleted, overwrote or extended a lock on a server. %s.", count(judged, "request"), by))
 }
 
 // ownerSince returns the position at which the owner set the key that the event at the given position removes or

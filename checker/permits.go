@@ -115,7 +115,7 @@ func (t *judge) tooMany(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
 	}
-	return sentence(": %d clients were inside, but there are only %d permits", len(c.rest)+2, t.Permits())
+	return sentence(" %d clients were inside, but there are only %d permits.", len(c.rest)+2, t.Permits())
 }
 
 // leasesAtOnce returns a clause that says how many leases were valid at once. It is used for violations of laws about

@@ -29,7 +29,7 @@ func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
 					}
 				}
 				if got := NearestRank(times, p); got != want {
-					t.Fatalf("%d %% of %v: %v, want %v", p, times, got, want)
+					t.Fatalf("%d%% of %v: %v, want %v", p, times, got, want)
 				}
 			}
 		}

@@ -125,9 +125,8 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 		return
 	}
 	effect := &t.History.Events[by.At]
-	story := sentence("The resource accepted a write of %s at %v, "+
-		"although it had accepted a %s of %s at %v, whose grant of %s was made later (%s).",
-		t.nameOf(a, b), e.Time, effect.Op, t.nameOf(b, a), effect.Time, quoted(e.Lock), t.orderText(a, b))
+	story := sentence("The resource accepted a write of %s at %v, although it had accepted a %s of %s at %v. ",
+		t.nameOf(a, b), e.Time, effect.Op, t.nameOf(b, a), effect.Time) + t.orderStory(a, b)
 	w := []int{a.OK, b.OK, by.At, at}
 	if called, done := t.calledWrite(at); called >= 0 && a.Release < done {
 		t.facts.letGo = true
@@ -176,11 +175,16 @@ func (t *judge) calledWrite(at int) (called, done int) {
 	return called, done
 }
 
-func (t *judge) orderText(a, b *trace.Grant) string {
+// orderStory says why grant b counts as later than grant a.
+func (t *judge) orderStory(a, b *trace.Grant) string {
+	lock, earlier, later := quoted(t.Locks[b.Lock].Name), t.nameOf(a, b), t.nameOf(b, a)
 	if t.Decided(a) < t.Since(b) {
-		return sentence("it was requested at %v, after the other grant had been made at %v", t.Since(b), t.Decided(a))
+		return sentence("The grant of %s to %s was the later one: "+
+			"it was requested at %v, after the grant to %s had been made at %v.",
+			lock, later, t.Since(b), earlier, t.Decided(a))
 	}
-	return sentence("its token is %d, and the other grant's token is %d", b.Token, a.Token)
+	return sentence("The grant of %s to %s was the later one: its token is %d, and the token of %s is %d.",
+		lock, later, b.Token, earlier, a.Token)
 }
 
 // lostStory tells how a write overwrote an update that its writer had not read. own is the value that the write builds
@@ -192,10 +196,11 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	if b == nil {
 		return
 	}
-	now := "was not the one in the resource"
+	lost := " But the resource did not contain that value, so an update was lost."
 	if d.At >= 0 {
 		other := &t.History.Events[d.At]
-		now = sentence("had been overwritten with %q by %s at %v", d.Value, t.name(other.Of), other.Time)
+		lost = sentence(" But %s had overwritten that value with %q at %v, so an update was lost.", t.name(other.Of),
+			d.Value, other.Time)
 	}
 	known := &t.History.Events[own.At]
 	did := known.F
@@ -203,8 +208,7 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 		did = known.Op
 	}
 	story := sentence("The resource accepted the write %q of %s at %v. "+
-		"It is based on the value %q, which the writer knew from its own %s at %v. "+
-		"But that value %s, so an update was lost.",
-		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time, now)
-	b.violated(t, cause, story, []int{own.At, d.At, at})
+		"The write is based on the value %q, which the writer knew from its own %s at %v.",
+		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time)
+	b.violated(t, cause, story+lost, []int{own.At, d.At, at})
 }

@@ -293,17 +293,17 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		}
 		return story + "."
 	case x.left == trace.Open:
-		return sentence("The key that an earlier attempt of %s set on %s at %v%s is still there and %s; "+
-			"%s is still waiting for the lock.", x.client, server, set, why, x.stay(t), x.client)
+		return sentence("The key that an earlier attempt of %s set on %s at %v%s is still there and %s. "+
+			"%s is still waiting for the lock.", x.client, server, set, why, x.stay(t), capital(string(x.client)))
 	}
-	how := "%s gave up attempt %s at %v; "
+	how := "%s gave up attempt %s at %v. "
 	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; granted {
-		how = "%s left the critical section of attempt %s at %v; "
+		how = "%s left the critical section of attempt %s at %v. "
 	} else if e := &t.History.Events[x.left]; e.F == history.Acquire && e.Type == history.OK {
-		how = "%s got the lock in a later attempt than %s, at %v; "
+		how = "%s got the lock in a later attempt than %s, at %v. "
 	}
 	return sentence(how, capital(string(x.client)), x.of, t.Time(x.left)) +
-		sentence("its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
+		sentence("Its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
 }
 
 // abandoning finds the latest fault that affected a key's server, or the link between that server and the key's client.

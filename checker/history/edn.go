@@ -254,7 +254,7 @@ func (op *operation) kind(e *Event) error {
 		return err
 	}
 	if e.F = F(f); e.Process != Nemesis && !slices.Contains(operations, f) {
-		return unknownKeyword(":f", f, fmt.Sprintf("not an operation of a lock or a register (:%s)",
+		return unknownKeyword(":f", f, fmt.Sprintf("neither a lock operation nor a register operation (:%s)",
 			strings.Join(operations, ", :")), operations)
 	}
 	return nil

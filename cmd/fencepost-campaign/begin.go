@@ -53,7 +53,7 @@ func (r *request) register(c *cobra.Command) {
 	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
 		"stop after this many distinct violations of promised laws")
 	f.Float64Var(&r.rules.Rate, "until-rate", 0,
-		"stop when, with 95 % confidence, fewer than this fraction of runs break a promise, for example 1e-8")
+		"stop when, with 95% confidence, fewer than this fraction of runs break a promise, for example 1e-8")
 	for i, w := range otherKinds {
 		f.BoolVar(&r.others[i], w.kind, false, w.usage)
 	}

@@ -79,7 +79,7 @@ func (r rules) met(p queue.Progress, s state) string {
 	case r.Findings > 0 && broken >= r.Findings:
 		return text.Count(broken, "distinct violation") + " found"
 	case r.Rate > 0 && s.Sure > 0 && campaign.UpperBound(s.Sure) < r.Rate:
-		return fmt.Sprintf("fewer than %s of the runs break a promise (95 %% confidence)",
+		return fmt.Sprintf("fewer than %s of the runs break a promise (95%% confidence)",
 			text.Percentage(campaign.UpperBound(s.Sure)))
 	}
 	return ""

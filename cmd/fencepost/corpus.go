@@ -19,7 +19,7 @@ func newCorpus() *cobra.Command {
 excludes. A mutant is a sound lock with one defect: a bug of a released library, or a wrong setting. It
 runs under the same random faults, from seed 0 or --seed on, until it breaks a promise of its lock. With
 --starts, each mutant is searched from several seeds, a million or more apart. The report then gives the
-mean number of runs with its 90 % interval, and says why the five slowest violations are rare.
+mean number of runs with its 90% interval, and says why the five slowest violations are rare.
 
 Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 		Example: `  fencepost corpus

@@ -24,7 +24,7 @@ fails over to a replica that has not received the lock, or, with --by restart, a
 without persistence restarts. The share of runs in which client-2 also got the lock is
 compared with two formulas: P(Bin(h, k) >= q - (N - h)) for h keys held and a quorum of q,
 and k^N, which a document of Alibaba Cloud gives. Exit 1 if the first formula lies outside
-the 99 % interval.`,
+the 99% interval.`,
 		Example: `  fencepost odds
   fencepost odds --servers 3 --by restart
   fencepost odds --servers 5 --quorum 2

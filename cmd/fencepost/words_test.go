@@ -19,7 +19,7 @@ var plainer = map[string]string{
 	"broken by a run": "share of runs",
 	"open unseen":     "undecided unchecked",
 	"a lock in use":   "while an affected client held or asked for a lock",
-	"as stated to":    "as the client was told",
+	"as stated to":    "as the client sees it",
 	"let events":      "host delay",
 	"not told by":     "not recorded",
 	"does not tell":   "does not record, does not say",

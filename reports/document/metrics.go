@@ -65,7 +65,7 @@ func MetricValue(m checker.Metric) string {
 	}
 	switch m.Unit {
 	case "ratio":
-		return fourDigits(m.Value*100) + " %"
+		return fourDigits(m.Value*100) + "%"
 	case "s":
 		if 0 < m.Value && m.Value < 1e-3 {
 			return fourDigits(m.Value*1e6) + " µs"

@@ -15,7 +15,7 @@ func TestMetricsAreWrittenForPeople(t *testing.T) {
 	}{
 		{2.691e-06, "s", "2.691 µs"}, {9.99949e-04, "s", "999.9 µs"}, {1e-3, "s", "0.001 s"}, {0, "s", "0 s"},
 		{0.005064, "s", "0.005064 s"}, {12.34567, "s", "12.35 s"}, {123456, "s", "123500 s"},
-		{0.5, "ratio", "50 %"}, {1e-7, "ratio", "0.00001 %"}, {12346, "", "12350"}, {3, "", "3"},
+		{0.5, "ratio", "50%"}, {1e-7, "ratio", "0.00001%"}, {12346, "", "12350"}, {3, "", "3"},
 	} {
 		m := checker.Metric{Name: "x", Unit: test.unit, Value: test.value, Samples: 1}
 		if got := MetricValue(m); got != test.want {

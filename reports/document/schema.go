@@ -52,7 +52,7 @@ func definitions() object {
 		"outcome": object{"enum": outcomes},
 		"verdict": object{"enum": verdicts(),
 			"description": "how the outcome compares with what the scenario expects; " +
-				"if the scenario expects nothing, held or broken"},
+				"if the scenario expects no particular outcome, \"held\" or \"broken\""},
 		"event": object{"type": "object", "required": []string{"index", "time", "process", "type", "f"},
 			"description": "an event of the history, in the same form as in history.jsonl"},
 		"measure": object{"type": []string{"number", "null"}, "description": "null without a value"},

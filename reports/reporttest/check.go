@@ -34,7 +34,7 @@ func Check(d *document.Document) (err error) {
 		explained := strings.Contains(plain, document.ProbeIs)
 		plain = strings.ReplaceAll(plain, document.ProbeIs, "")
 		if explained && !document.MentionsProbe(plain) || !explained && document.MentionsProbe(plain) {
-			wrong("%s must explain the probe if and only if it mentions it: explained %t, mentioned %t", form,
+			wrong("%s must explain the probe if and only if it mentions the probe: explained %t, mentioned %t", form,
 				explained, !explained)
 		}
 	}

@@ -57,14 +57,13 @@ func Large(n float64) string {
 	return strconv.FormatFloat(scale, 'f', -1, 64) + " " + name
 }
 
-// Percentage formats a share from 0 to 1 with two significant digits, or three if it is at least 99.5 %: "4.2 %", "100
-// %".
+// Percentage formats a share from 0 to 1 with two significant digits, or three if it is at least 99.5%: "4.2%", "100%".
 func Percentage(share float64) string {
 	digits := 2
 	if share >= 0.995 {
 		digits = 3
 	}
-	return strconv.FormatFloat(100*share, 'g', digits, 64) + " %"
+	return strconv.FormatFloat(100*share, 'g', digits, 64) + "%"
 }
 
 // Join joins words with commas, but puts the given separator between the last two: with " or " it returns "a, b or c".

@@ -134,7 +134,7 @@ func (c *chart) sections(client int, lock history.Lock, y int) {
 			if w.From > past {
 				c.past(lane, past, min(w.From, s.To), y)
 			}
-			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease as reported to %s\n%s to %s", lane.Process,
+			c.box("lease", w.From, w.To, y+24, 6, "", fmt.Sprintf("lease, as %s sees it\n%s to %s", lane.Process,
 				c.lanes.instant(w.From), c.lanes.instant(w.To)))
 			past = max(past, w.To)
 		}

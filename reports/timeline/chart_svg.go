@@ -185,9 +185,9 @@ func (p pin) part() html.Part {
 // legends explains each class of shapes in words. swatch is the CSS class of the sample shown in the legend. If the
 // sample is a character, sign is that character.
 var legends = []struct{ class, swatch, sign, words string }{
-	{"lease", "swatch lease", "", "lease as the client was told"},
+	{"lease", "swatch lease", "", "lease, as the client sees it"},
 	{"past", "swatch past", "", "section without a lease"},
-	{"clash", "swatch clash", "", "two clients in one critical section"},
+	{"clash", "swatch clash", "", "too many clients inside at once"},
 	{"pause", "swatch pause", "", "paused"},
 	{"wait", "swatch wait", "", "asking for the lock"},
 	{"queued", "swatch wait", "", "below a key: keys set after it"},

@@ -15,13 +15,13 @@ func (t *table) legend(p *text.Writer, hidden int) {
 		signs = []string{"█ in an operation"}
 	}
 	if t.anyLane(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
-		signs = append(signs, "▒ paused in it", "░ paused outside")
+		signs = append(signs, "▒ paused in its section", "░ paused outside its section")
 	}
 	if t.anyLane(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
 		signs = append(signs, "✗ crashed")
 	}
 	if !registers {
-		signs = append(signs, "┐│┘ lease as the client was told", "┆ asking")
+		signs = append(signs, "┐│┘ lease, as the client sees it", "┆ asking for the lock")
 	}
 	if t.block > 0 && len(t.clients) > 0 {
 		c := t.clients[0]
@@ -31,7 +31,7 @@ func (t *table) legend(p *text.Writer, hidden int) {
 		}
 	}
 	if signs = append(signs, "▸ witness"); !registers {
-		tooMany := "! two inside"
+		tooMany := "! two clients inside at once"
 		if n := t.lanes.permits(); n > 1 {
 			tooMany = fmt.Sprintf("! more than %d clients inside at once", n)
 		}

@@ -110,7 +110,7 @@ func (l Law) rate(r document.Result) string {
 	case l.Violated > 0:
 		return share(free.Violated) + ", " + document.NotPromised
 	case l.Holds > 0:
-		return share(0) + " (95 % sure)"
+		return share(0) + " (95% sure)"
 	}
 	return ""
 }

@@ -36,7 +36,7 @@ func TestAColumnIsOneEntry(t *testing.T) {
 	countColumns = append(slices.Clone(all), countColumn{"exercised", Counts.Exercised})
 	after := tableText(laws.RateTable(promise), 100)
 	for i, line := range before {
-		last, added := "10 %", "      1,000  "
+		last, added := "10%", "      1,000  "
 		if i == 0 {
 			last, added = "share of runs", "  exercised  "
 		}
@@ -83,11 +83,11 @@ func TestALawIsMarkedByWhatWasPromised(t *testing.T) {
 		sign    string
 		words   string
 	}{
-		{Counts{Holds: 5, Violated: 5}, all, "✗", "50 %"},
-		{Counts{Holds: 5, Violated: 5}, checker.Promise{}, "·", "50 %, not promised"},
-		{Counts{Holds: 5, Violated: 5, Excused: 5}, all, "·", "50 %, not promised"},
-		{Counts{Holds: 6, Violated: 4, Excused: 3}, all, "✗", "10 %"},
-		{Counts{Holds: 299}, all, "✓", "< 1 % (95 % sure)"},
+		{Counts{Holds: 5, Violated: 5}, all, "✗", "50%"},
+		{Counts{Holds: 5, Violated: 5}, checker.Promise{}, "·", "50%, not promised"},
+		{Counts{Holds: 5, Violated: 5, Excused: 5}, all, "·", "50%, not promised"},
+		{Counts{Holds: 6, Violated: 4, Excused: 3}, all, "✗", "10%"},
+		{Counts{Holds: 299}, all, "✓", "< 1% (95% sure)"},
 		{Counts{Undecided: 3, Unchecked: 4}, all, "–", ""},
 	} {
 		row := counted(c.counts)[:1].RateTable(c.promise).Rows[0]

@@ -48,8 +48,10 @@ func (p *proof) effect(op, name, attempt, when string) string {
 
 // stale checks that a write was accepted after an operation of a later grant. m[1:4] contains the client, attempt and
 // time of the write. m[4:8] contains the kind of the other operation and its client, attempt and time. m[8] is the
-// lock. Either m[9:11] or m[11:13] shows the order of the grants. m[9:11] contains the time at which the later grant
-// was requested, and the time at which the other was granted. m[11:13] contains the tokens of the two grants.
+// lock. m[9:11] contains the client and attempt of the later grant. If the times show the order of the grants, m[11] is
+// the time at which the later one was requested, and m[12:15] contains the client, attempt and time of the other grant.
+// If the tokens show it, m[15] is the token of the later grant, and m[16:19] contains the other client, attempt and
+// token.
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
@@ -57,13 +59,14 @@ func (p *proof) stale(m []string) string {
 				string(e.Lock) == m[8] && matches(e)
 		})
 	}
-	order := cmp.Or(grant(m[5], m[6], func(e *history.Event) bool { return at(e.Grant.Since, m[9]) }),
-		grant(m[1], m[2], func(e *history.Event) bool { return at(e.Grant.Granted, m[10]) }))
-	if m[9] == "" {
-		order = cmp.Or(grant(m[5], m[6], func(e *history.Event) bool { return token(e) == m[11] }),
-			grant(m[1], m[2], func(e *history.Event) bool { return token(e) == m[12] }))
+	order := cmp.Or(grant(m[5], m[6], func(e *history.Event) bool { return at(e.Grant.Since, m[11]) }),
+		grant(m[1], m[2], func(e *history.Event) bool { return at(e.Grant.Granted, m[14]) }))
+	if m[11] == "" {
+		order = cmp.Or(grant(m[5], m[6], func(e *history.Event) bool { return token(e) == m[15] }),
+			grant(m[1], m[2], func(e *history.Event) bool { return token(e) == m[18] }))
 	}
-	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
+	same := mismatch(m[9] == m[5] && cmp.Or(m[12], m[16]) == m[1], "these are other clients")
+	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), same, order)
 }
 
 // builtOn checks which value a write was based on. m[1] is the written value, and m[2:5] contains the client, attempt
@@ -77,20 +80,20 @@ func (p *proof) builtOn(m []string) string {
 		}))
 }
 
-// overwritten checks that a value had been overwritten. m[1:5] contains the new value and the client, attempt and time
-// of its write.
-func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
+// overwritten checks that a value had been overwritten. m[1:5] contains the client and attempt of the write, the new
+// value, and the time of the write.
+func (p *proof) overwritten(m []string) string { return p.effect("write", m[1], m[2], m[4]) }
 
 // stuck checks for how long no client acquired a lock. m[1:4] contains the waiting client, the lock, and the time of
-// the request. m[4] is the time since which nobody has acquired the lock. m[5] is text about faults. m[6] is how long
-// nobody acquired it, and m[7] is the limit.
+// the request. m[4] is the time since which nobody has acquired the lock. m[5] is how long nobody acquired it, m[6] is text
+// about faults, and m[7] is the limit.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
 	since := p.read.Broken - limit
 	over := h.End // the end of the run, or the time of an event that the explanation names
 	for i := range p.History.Events {
-		if end := p.History.Events[i].Time; at(end-since, m[6]) {
+		if end := p.History.Events[i].Time; at(end-since, m[5]) {
 			over = end
 		}
 	}
@@ -105,14 +108,14 @@ func (p *proof) stuck(m []string) string {
 		return fmt.Sprintf("the lock stood still from %v on", since)
 	case !at(limit, m[7]):
 		return fmt.Sprintf("%v is allowed", limit)
-	case !at(over-since, m[6]):
+	case !at(over-since, m[5]):
 		return "nothing happened when that was over"
 	case over-since <= limit:
 		return "that is not too long"
 	case acquired != Open:
 		return "somebody acquired it meanwhile"
 	}
-	return p.calm(m[5], since, over)
+	return p.calm(m[6], since, over)
 }
 
 // calm checks that the explanation mentions faults between two times if and only if there were any.
@@ -330,8 +333,8 @@ func (p *proof) missedTurn(m []string) string {
 }
 
 // slow checks that an operation took too long although nothing prevented it. m[1:5] contains the operation, the lock,
-// the client and the time of the call. m[5] is the duration (empty if the operation did not return), m[6] says which
-// servers were reachable, and m[7] is the maximum time allowed.
+// the client and the time of the call. m[5] is the duration (empty if the operation did not return), m[6] is the maximum
+// time allowed, and m[7] says which servers were reachable.
 func (p *proof) slow(m []string) string {
 	bound, call := p.History.Header.Bound, p.read.Events[0]
 	e := &p.History.Events[call]
@@ -344,9 +347,9 @@ func (p *proof) slow(m []string) string {
 		return fmt.Sprintf("it is the %s of %s at %v", e.F, e.Process, e.Time)
 	case took != m[5]:
 		return cmp.Or(took, "it never returned")
-	case m[6] != p.reachable():
+	case m[7] != p.reachable():
 		return p.reachable() + " there"
-	case !at(bound, m[7]):
+	case !at(bound, m[6]):
 		return fmt.Sprintf("the bound is %v", bound)
 	}
 	return ""
@@ -412,7 +415,7 @@ func (p *proof) reachable() string {
 	case h.Service.Kind().OneLog || len(h.Groups) == 0 && len(names) > 1:
 		return fmt.Sprintf("at least %d of %d servers were up and reachable all the time", h.Quorum, len(names))
 	case len(h.Groups) > 1:
-		return fmt.Sprintf("at least %d of %d masters were, with all their replicas, up and reachable all the time",
+		return fmt.Sprintf("at least %d of %d masters and all their replicas were up and reachable all the time",
 			h.Quorum, len(h.Groups))
 	case len(names) == 1:
 		return names[0] + " was up and reachable all the time"

@@ -136,12 +136,12 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// noServerInCommon checks that no server was counted for both of two grants. m[1] and m[2] are one grant's client and
-// servers; m[3] and m[4] are the other's.
+// noServerInCommon checks that no server was counted for both of two grants. m[1] and m[2] are one grant's servers and
+// client; m[3] and m[4] are the other's.
 func (p *proof) noServerInCommon(m []string) string {
 	servers := pattern(`NAMED`)
-	for _, name := range servers.FindAllString(m[2], -1) {
-		if slices.Contains(servers.FindAllString(m[4], -1), name) {
+	for _, name := range servers.FindAllString(m[1], -1) {
+		if slices.Contains(servers.FindAllString(m[3], -1), name) {
 			return "they have " + name + " in common"
 		}
 	}
@@ -157,7 +157,7 @@ func (p *proof) noServerInCommon(m []string) string {
 			return slices.Equal(all, servers.FindAllString(list, -1))
 		})
 	}
-	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
+	return cmp.Or(counted(m[2], m[1]), counted(m[4], m[3]))
 }
 
 // oneKey checks that a server had the same key throughout, while a client was granted its lock twice. m[1:5] contains

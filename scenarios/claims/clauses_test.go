@@ -19,7 +19,7 @@ var clauses = []clause{
 		(*proof).sideBySide),
 	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
 		`TIME to TIME`, (*proof).twoLeases),
-	says(`No server counted for both grants \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).noServerInCommon),
+	says(`No server counted for both grants: ([^:]+?) counted for (NAME), and ([^:]+?) counted for (NAME)\. `, (*proof).noServerInCommon),
 	says(`NAMED had only one key, set by WHO at TIME: it gave NAMED the lock at TIME, and again at TIME`,
 		(*proof).oneKey),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
@@ -64,25 +64,25 @@ var clauses = []clause{
 		`token|the higher token COUNT) at TIME`, (*proof).tokens),
 	says(`On NAMED, a request from WHO (deleted|extended|overwrote|flushed) the lock LOCK at TIME, although it `+
 		`belonged to WHO`, (*proof).trespass),
-	says(`accepted a write of WHO at TIME, although it had accepted a (read|write) of WHO at TIME, whose grant `+
-		`of LOCK was made later \((?:it was requested at TIME, after the other grant had been made at TIME|`+
-		`its token is COUNT, and the other grant's token is COUNT)\)`,
+	says(`accepted a write of WHO at TIME, although it had accepted a (read|write) of WHO at TIME. The grant of LOCK `+
+		`to WHO was the later one: (?:it was requested at TIME, after the grant to WHO had been made at TIME|`+
+		`its token is COUNT, and the token of WHO is COUNT)`,
 		(*proof).stale),
-	says(`accepted the write LOCK of WHO at TIME. It is based on the value LOCK, which the writer knew from its `+
+	says(`accepted the write LOCK of WHO at TIME. The write is based on the value LOCK, which the writer knew from its `+
 		`own (read|write) at TIME`, (*proof).builtOn),
-	says(`had been overwritten with LOCK by WHO at TIME`, (*proof).overwritten),
+	says(`WHO had overwritten that value with LOCK at TIME`, (*proof).overwritten),
 
 	// phrases about clients that were stuck, and about the clients that they waited for
-	says(`NAMED asked for LOCK at TIME. Starting at TIME([a-z, ]*), nobody acquired the lock for TIME; the limit is `+
-		`TIME`,
+	says(`NAMED asked for LOCK at TIME. Starting at TIME, nobody acquired the lock for TIME([a-z, ]*)\. The limit `+
+		`is TIME`,
 		(*proof).stuck),
 	says(`left for a quorum of COUNT`, (*proof).quorum),
 	says(`NAMED asked for LOCK at TIME and was granted it at TIME, although NAMED had asked at TIME and was still `+
 		`waiting`,
 		(*proof).overtaken),
 	says(`the lock promises to serve clients in order if they ask more than TIME apart`, (*proof).orderSlack),
-	says(`NAMED asked for LOCK at TIME. From TIME on, nobody held the lock and[a-z, ]*, yet nobody was granted it for `+
-		`TIME; the limit is TIME`, (*proof).leftFree),
+	says(`NAMED asked for LOCK at TIME. From TIME on, nobody held the lock and[a-z, ]*, but nobody was granted the `+
+		`lock for TIME\. The limit is TIME`, (*proof).leftFree),
 	says(`NAMED had asked at TIME and (gave up|crashed) at TIME`, (*proof).leftItsPlace),
 	says(`NAMED asked for LOCK again at TIME while it still held it`, (*proof).askedAgain),
 	says(`Each client holds a lock that the next one is waiting for: ([^.]+)`, (*proof).circle),
@@ -92,20 +92,18 @@ var clauses = []clause{
 		`due `+
 		`to expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, which held it last, crashed at TIME`, (*proof).diedLast),
-	says(`NAMED (gave up|left the critical section of|got the lock in a later) attempt (?:than )?([^ ,]+),? at TIME; `+
-		`its key on `+
-		`NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
-	says(`The key that an earlier attempt of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED is `+
-		`still `+
-		`waiting`,
+	says(`NAMED (gave up|left the critical section of|got the lock in a later) attempt (?:than )?([^ ,]+),? at TIME\. `+
+		`Its key on NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
+	says(`The key that an earlier attempt of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`\. NAMED is `+
+		`still waiting`,
 		(*proof).leftByItself),
 	says(`The key of NAMED on NAMED, set at TIME, has been first in line since TIME, but NAMED is still waiting `+
 		`and has not taken its turn`, (*proof).missedTurn),
 
 	// phrases about operations that took too long
-	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
-		`although (.+? up and reachable all the time) and nobody else held or requested the lock; it should have `+
-		`succeeded within TIME`, (*proof).slow),
+	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?\. It `+
+		`should have succeeded within TIME: (.+? up and reachable all the time), and nobody else held or requested the `+
+		`lock`, (*proof).slow),
 	says(`A key that NAMED itself had set at TIME on NAMED was still there`, (*proof).ownKey),
 	says(`Its key on NAMED (had been gone since|was still there, last extended at|was still there, last set at) TIME`,
 		(*proof).refusedKey),

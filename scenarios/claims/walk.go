@@ -25,7 +25,7 @@ type Walk struct {
 	runner   *scenarios.Runner
 	names    nemesis.Names
 	all      []sim.ProcessID
-	passed   []string      // points that clients pass in a fault-free run, such as "after the 2nd acquired by client-1"
+	passed   []string      // triggers that a fault-free run reaches, such as "after the 2nd acquired by client-1"
 	horizon  time.Duration // duration of the fault-free run
 	usages   []string      // usage lines of the kinds of faults that the scenario accepts
 	dice     *rand.Rand

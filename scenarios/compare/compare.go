@@ -45,21 +45,21 @@ const (
 
 // model lists the assumptions behind the figures.
 var model = []string{
-	"Each message travels " + delay + ", each way. " +
-		"A Redis server that fsyncs every second replies before the data is on disk; " +
-		"an fsync takes 1 ms, as it does on the members of etcd, ZooKeeper and Consul, " +
-		"which fsync before they acknowledge a write. " +
-		"Commands take no time on a server.",
+	"Each message takes " + delay + " in each direction. " +
+		"A Redis server that fsyncs every second replies before the data is on disk. " +
+		"The members of etcd, ZooKeeper and Consul fsync before they acknowledge a write. " +
+		"An fsync takes 1 ms. Commands take no time on a server.",
 	"All times are round trips multiplied by the stated delay: compare the rows, not the milliseconds. " +
 		"One lock can be acquired and released only as fast as its round trips allow. " +
-		"The article's ops/s, for which it states no conditions, need many locks at once, " +
-		"and the limits of a server under that load are not modeled.",
-	"All clients are careful. " +
-		"The TTL is 10 s. They renew their lock whenever a third of that has passed, " +
-		"check the remaining validity before each read and write, " +
-		"and stop when the validity has run out or the lock is lost. " +
-		"A client that polls for a lock tries again after " + retry + "; Kubernetes' leader renews every second, " +
-		"and a waiting client checks again after 1 to 2.2 s. Consul's client renews its session every 5 s.",
+		"The article states ops/s without conditions. Such rates need many locks at once. " +
+		"The model does not include the limits of a server under that load.",
+	"All clients are careful, and the TTL is 10 s. " +
+		"They renew their lock whenever a third of the TTL has passed. " +
+		"They check the remaining validity before each read and write. " +
+		"They stop when the validity has run out or the lock is lost. " +
+		"A client that polls for a lock tries again after " + retry + ". " +
+		"Kubernetes' leader renews every second, and a waiting client checks again after 1 to 2.2 s. " +
+		"Consul's client renews its session every 5 s.",
 }
 
 // Comparison contains the measurements for all lock protocols under the same workload and the same faults.

@@ -55,7 +55,7 @@ var contenders = []Contender{
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
 	{Name: "wait", Title: "Redis, WAIT 1", Text: "The same with WAIT 1 after the SET; " +
-		"the client acts on the reply of WAIT.",
+		"the client acts on the reply to WAIT.",
 		Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
 		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
 		Spare: []string{"redis-1"}, Most: pair},
@@ -64,7 +64,7 @@ var contenders = []Contender{
 		Servers: cluster, Lock: "protocol: set-nx-px, " + renewed, Nodes: members, Struck: "redis-2",
 		Spare: []string{"redis-2"}, Most: slotOwners},
 	{Name: "cluster-wait", Title: "Cluster, WAIT 1", Text: "The same with WAIT 1 after the SET; " +
-		"the client acts on the reply of WAIT.",
+		"the client acts on the reply to WAIT.",
 		Servers: cluster, Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed, Nodes: members,
 		Struck: "redis-2", Spare: []string{"redis-2"}, Most: slotOwners},
 	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, " +

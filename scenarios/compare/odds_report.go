@@ -37,7 +37,7 @@ func (o *OddsReport) Document() *document.Document {
 		what, loss = "servers", "restarts"
 	}
 	t := document.Table{Heading: "held", Columns: []document.Column{{Title: "runs"}, {Title: "measured"},
-		{Title: "99 % interval"}, {Title: "formula"}, {Title: "article k^N"}}}
+		{Title: "99% interval"}, {Title: "formula"}, {Title: "article k^N"}}}
 	for _, r := range o.Rows {
 		low, high := r.interval()
 		agrees := r.standing()
@@ -51,7 +51,7 @@ func (o *OddsReport) Document() *document.Document {
 			what),
 			Verdict: [...]string{document.Passed: "agrees", document.Failed: "disagrees",
 				document.Undecided: document.Undecided.String()}[result], Tone: result.Tone(),
-			Summary: fmt.Sprintf("Each of them %s, and has a probability of %g %% of losing the lock when it does.",
+			Summary: fmt.Sprintf("Each of them %s, and has a probability of %g%% of losing the lock when it does.",
 				loss,
 				o.Asked.Chance*100)},
 		Body: []document.Block{document.Section{Heading: "How often a second client got the lock",
@@ -82,7 +82,7 @@ type oddJSON struct {
 	Held     int     `json:"held"`
 	Runs     int     `json:"runs"` // number of runs performed
 	Measured float64 `json:"measured"`
-	Low      float64 `json:"low"` // lower end of the 99 % interval
+	Low      float64 `json:"low"` // lower end of the 99% interval
 	High     float64 `json:"high"`
 	Formula  float64 `json:"formula"`
 	Article  float64 `json:"article"` // k^N, the article's formula
@@ -105,7 +105,7 @@ func (o *OddsReport) suite() document.Suite {
 	for _, r := range o.Rows {
 		low, high := r.interval()
 		c := document.Case{Group: "odds", Name: fmt.Sprintf("%d keys held", r.Held), Result: r.standing(),
-			Message: fmt.Sprintf("measured %.5f, 99 %% interval %.5f to %.5f, formula %.3g", r.measured(), low, high,
+			Message: fmt.Sprintf("measured %.5f, 99%% interval %.5f to %.5f, formula %.3g", r.measured(), low, high,
 				r.Formula())}
 		s.Cases = append(s.Cases, c)
 	}

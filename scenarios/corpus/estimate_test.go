@@ -13,7 +13,7 @@ import (
 func TestTheIntervalCoversTheMean(t *testing.T) {
 	const (
 		cases, starts = 500, 8
-		luck          = 16 // one test in a hundred is below 90 % by this many cases by chance
+		luck          = 16 // one test in a hundred is below 90% by this many cases by chance
 	)
 	for _, c := range []struct {
 		chance float64

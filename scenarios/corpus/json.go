@@ -51,7 +51,7 @@ type estimateJSON struct {
 	Caught   int      `json:"caught" doc:"searches that caught the mutant; the others ended at their limit"`
 	Runs     int      `json:"runs" doc:"runs of all these searches"`
 	Mean     *float64 `json:"mean,omitempty" doc:"mean number of runs until the mutant is caught; absent if no search caught it"`
-	Low      float64  `json:"low" doc:"lower end of the mean's 90 % interval"`
+	Low      float64  `json:"low" doc:"lower end of the mean's 90% interval"`
 	High     *float64 `json:"high,omitempty" doc:"upper end of that interval; absent if no search caught it"`
 }
 

@@ -182,7 +182,7 @@ func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 
 // rediscovery returns the table in REDISCOVERY.md, followed by its summary.
 func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
-	lines := []string{"| scenario | law | cause | found | mean schedules | 90 % interval | tuned on |",
+	lines := []string{"| scenario | law | cause | found | mean schedules | 90% interval | tuned on |",
 		"|---|---|---|---|---|---|---|"}
 	sums := map[bool]*summary{true: {}, false: {}}
 	_, err := campaign.InOrder(t.Context(), 0, len(catalogue), func() func(int) ([][]*search.FirstViolation, error) {

@@ -224,18 +224,18 @@ func (c *Corpus) mutantTable() document.Table {
 }
 
 const (
-	meanTip = "the mean number of runs until the mutant is caught, with its 90 % confidence interval"
+	meanTip = "the mean number of runs until the mutant is caught, with its 90% confidence interval"
 	unaimed = "no fault aimed"
 )
 
 func (c *Corpus) columns() []document.Column {
 	all := []document.Column{{Title: "seeds"}}
 	if c.Starts > 1 {
-		all = []document.Column{{Title: "seeds", Tip: meanTip}, {Title: "90 %"}}
+		all = []document.Column{{Title: "seeds", Tip: meanTip}, {Title: "90%"}}
 	}
 	if c.Unaimed {
 		group := document.Group{Title: unaimed, Tip: "the same searches with mix.aimed: 0%"}
-		all = append(all, document.Column{Title: "seeds", Group: group}, document.Column{Title: "90 %", Group: group},
+		all = append(all, document.Column{Title: "seeds", Group: group}, document.Column{Title: "90%", Group: group},
 			document.Column{Title: "ratio", Tip: "ratio of the means: below 1 if aimed faults catch the mutant sooner"})
 	}
 	return append(all, document.Column{Title: "seconds"}, document.Column{Title: "found", Words: true})
@@ -350,7 +350,7 @@ func (c *Corpus) sound() []document.Block {
 	}
 	if !c.promiseBroken() {
 		after = append(after, document.Facts{{Name: "sound", Value: fmt.Sprintf("no promise was broken in %s: "+
-			"with 95 %% confidence, fewer than %s of runs break a promise", text.CountGrouped(c.soundRuns(), "run"),
+			"with 95%% confidence, fewer than %s of runs break a promise", text.CountGrouped(c.soundRuns(), "run"),
 			text.Percentage(campaign.UpperBound(c.soundRuns())))}})
 	}
 	return append([]document.Block{t}, after...)

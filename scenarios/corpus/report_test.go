@@ -77,7 +77,7 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 		"seconds median 30.00, maximum 2000.00 (slow)\n",
 		" ✓ lock        3,000  ownership\n",
 		"no promise was broken in 3,000 runs: " +
-			"with 95 % confidence, fewer than\n        0.1 % of runs break a promise\n",
+			"with 95% confidence, fewer than\n        0.1% of runs break a promise\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)

@@ -198,7 +198,7 @@ type Config struct {
 	// ElapsedCheck turns on step 3 of the Redlock document. Default: on; with a single Redis server, only if the client
 	// checks the validity or extends the lock.
 	ElapsedCheck bool
-	Drift        Allowance  // default none; for Redlock 1 % + 2 ms
+	Drift        Allowance  // default none; for Redlock 1% + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request
 
 	// InObject makes all of a client's tasks store the owner value in one shared field. If it is off, each call to

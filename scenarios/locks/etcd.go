@@ -30,8 +30,8 @@ func init() {
 		}, ownSettings(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
 		Alike: map[string]string{
-			"line": "clients with `line: one-key` do not see the keys of clients that wait in line: " +
-				"set `line` under `lock`, for all clients",
+			"line": "with `line: one-key`, a client ignores the keys of other waiting clients: " +
+				"set `line` for all clients, under `lock`",
 			"permits": permitsAlike},
 		Refused: func(c *Config, _ int) []Refusal {
 			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {

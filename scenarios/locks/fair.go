@@ -34,8 +34,8 @@ func init() {
 			"retry.wake": "a client that waits keeps its place by asking again: set retry.delay",
 		},
 		Alike: map[string]string{
-			"place-timeout": "all clients wait in the same queue: set place-timeout under lock",
-			"places":        "all clients wait in the same queue: set places under lock",
+			"place-timeout": "all clients wait in the same queue: set `place-timeout` under `lock`",
+			"places":        "all clients wait in the same queue: set `places` under `lock`",
 		},
 		make:     makeFair,
 		Measures: fairMeasures,

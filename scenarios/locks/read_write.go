@@ -29,7 +29,7 @@ func init() {
 			"reentrant.overwrite": "`overwrite` sets a lock's only key again, but in a read-write lock, " +
 				"each holder has its own field: use counted or uncounted",
 		},
-		Alike: map[string]string{"holders": "all clients must read the same hash: set holders under lock"},
+		Alike: map[string]string{"holders": "all clients must read the same hash: set `holders` under `lock`"},
 		make:  makeReadWrite,
 		clash: func(a, b history.Lock) string {
 			return sameKey(a, b, writersMark(a), "key that marks a waiting writer")

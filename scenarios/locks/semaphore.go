@@ -46,7 +46,7 @@ func init() {
 	})
 }
 
-const permitsAlike = "all clients take their permits from one semaphore: set permits under lock"
+const permitsAlike = "all clients take their permits from one semaphore: set `permits` under `lock`"
 
 // withoutOneKey lists settings that apply only to a lock with a single key. For each of them, it explains why a
 // semaphore on Redis rejects it.

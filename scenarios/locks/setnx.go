@@ -30,7 +30,7 @@ func init() {
 				"use set-nx-px",
 		},
 		Alike: map[string]string{"ttl": "setnx sets no time to live; " +
-			"its ttl only says how long a client may wait, and is the same for all clients: set ttl under lock"},
+			"its `ttl` only says how long a client may wait, and is the same for all clients: set `ttl` under `lock`"},
 		make: onOne(sendSetNX),
 	})
 }

@@ -28,7 +28,7 @@ type Report struct {
 	// plans of the same block of seeds are drawn without guidance.
 	DifferingSeeds []uint64
 	// Confidence is a sentence that says how rare violations of Config.Laws must be if the runs did not show any: "no
-	// violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The
+	// violation in 200 schedules: with 95% confidence, fewer than 1 in 67 schedules of this mix breaks a promise". The
 	// bound is campaign.UpperBound, whose comment states its assumptions. Runs whose plans depend on other runs do not
 	// count. Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a
 	// bound.

@@ -47,7 +47,7 @@ func TestAUsersFlagsReachTheProcessesOfTheRuns(t *testing.T) {
 	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
 		return
 	}
-	const other = "its process ended before it reached this call of locktest in TestOfOwnFlags/"
+	const other = "its process ended before it reached this call to locktest in TestOfOwnFlags/"
 	for name, want := range map[string]string{"zset": "of-own-flags-zset  3 runs", "process": other} {
 		text, failed := goTest(t, t.TempDir(), "-test.v", "-test.run=^TestOfOwnFlags$", "-form", name)
 		if !strings.Contains(text, want) || failed != (name == "process") || strings.Contains(text, "<nil>") {

@@ -79,7 +79,7 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 			if p == nil {
 				return
 			}
-			said := strings.Contains(p.summary(), "100 %, not promised")
+			said := strings.Contains(p.summary(), "100%, not promised")
 			if broken := found(p)["deadlock-freedom: no quorum left"] == 2; broken != promised || said == promised {
 				t.Errorf("%v\n%s", found(p), p.summary())
 			}

@@ -48,7 +48,7 @@ locktest.FencedLaws).`,
 two solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers
 whose clocks are slewed and never set (Without: "jump of servers").`,
 	drifts: `No lock with a lease survives a server's clock that runs fast by more than its allowance for drift, and the
-usual allowance is 1 % of the TTL (Redlock): the key expires too early. There are two solutions: a fencing token that the
+usual allowance is 1% of the TTL (Redlock): the key expires too early. There are two solutions: a fencing token that the
 resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers whose clocks are synchronized (Without:
 "drift of servers above 10000ppm").`,
 	losses: `No lock with a lease survives a server that comes back, before the lease is over, without a key that it

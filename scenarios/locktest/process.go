@@ -378,9 +378,9 @@ func (p *parent) start(ctx context.Context, k task, handle func(report)) error {
 		line, err := worker.Next()
 		switch {
 		case err != nil && !started && worker.Succeeded():
-			return fmt.Errorf("its process ended before it reached this call of locktest in %s. "+
+			return fmt.Errorf("its process ended before it reached this call to locktest in %s. "+
 				"Each worker process executes the test again, "+
-				"so the test must have the same subtests and make the same calls of locktest every time", p.t.Name())
+				"so the test must have the same subtests and make the same calls to locktest every time", p.t.Name())
 		case err != nil:
 			return err
 		}

@@ -139,7 +139,7 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	if len(p.runs) == 0 || len(p.failures()) > 0 {
 		t.Errorf("%d runs, %v\n%s", len(p.runs), found(p), p.summary())
 	}
-	want := fmt.Sprintf("no violation in %d schedules: with 95 %% confidence fewer than 1 in %d schedules of this "+
+	want := fmt.Sprintf("no violation in %d schedules: with 95%% confidence, fewer than 1 in %d schedules of this "+
 		"mix breaks "+
 		"a promise", len(p.runs), campaign.OneIn(len(p.runs)))
 	if got := p.confidence(); got != want || !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), want) {
@@ -178,14 +178,14 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 		{[]ran{held}, ""},
 		{slices.Repeat([]ran{failed, unexercised}, 100), ""},
 		{slices.Repeat([]ran{held, unexercised, failed, undecided}, 100),
-			"no violation in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a " +
+			"no violation in 200 schedules: with 95% confidence, fewer than 1 in 67 schedules of this mix breaks a " +
 				"promise"},
 		{append(slices.Repeat([]ran{held}, 200), slices.Repeat([]ran{guided}, 200)...),
 			"no violation in 400 schedules: based on the 200 with purely random faults, " +
-				"with 95 % confidence fewer than 1 in 67 " +
+				"with 95% confidence, fewer than 1 in 67 " +
 				"schedules of this mix breaks a promise"},
 		{append(slices.Repeat([]ran{held}, 19), violated),
-			"no violation of ownership in 20 schedules: with 95 % confidence " +
+			"no violation of ownership in 20 schedules: with 95% confidence, " +
 				"fewer than 1 in 7 schedules of this mix shows one"},
 	} {
 		p := &parent{config: &Config{}, runs: test.runs}

@@ -234,16 +234,17 @@ func (p *parent) confidence() string {
 	if len(silent) == 0 || campaign.OneIn(free) == 1 || p.listed != nil {
 		return ""
 	}
-	drawn := ""
-	if free < n {
-		drawn = fmt.Sprintf("based on the %s with purely random faults, ", text.Grouped(free))
-	}
-	of, breaks := "", "breaks a promise"
+	schedules, oneIn := text.CountGrouped(n, "schedule"), text.Grouped(campaign.OneIn(free))
+	none := "no violation in " + schedules
+	rate := fmt.Sprintf("with 95%% confidence, fewer than 1 in %s schedules of this mix breaks a promise", oneIn)
 	if !all {
-		of, breaks = " of "+text.Join(silent, " or "), "shows one"
+		none = fmt.Sprintf("no violation of %s in %s", text.Join(silent, " or "), schedules)
+		rate = fmt.Sprintf("with 95%% confidence, fewer than 1 in %s schedules of this mix shows one", oneIn)
 	}
-	return fmt.Sprintf("no violation%s in %s: %swith 95 %% confidence fewer than 1 in %s schedules of this mix %s", of,
-		text.CountGrouped(n, "schedule"), drawn, text.Grouped(campaign.OneIn(free)), breaks)
+	if free < n {
+		return fmt.Sprintf("%s: based on the %s with purely random faults, %s", none, text.Grouped(free), rate)
+	}
+	return none + ": " + rate
 }
 
 // unsimulated counts, for each request that is not simulated, the runs in which it was refused.

@@ -65,9 +65,9 @@ var tour = []tourStop{
 		Title: "A restart that forgets", Scenario: "restart-forgets",
 		Words:    "A server that crashes and comes back without its keys votes again for a lock that is still in use.",
 		Source:   redisDocs + `"Performance, crash recovery and fsync"`,
-		Question: "Pull the end of the outage to the right until the promise holds. When may the server come back?",
+		Question: "Drag the end of the outage to the right until the promise holds. How soon can the server come back?",
 		Goal:     goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
-		Answer: "When every lease that it may have forgotten is over. " +
+		Answer: "As soon as every lease that it may have forgotten has ended. " +
 			"This is the rule of the delayed restart: until then, the server must stay down.",
 	}, {
 		Title: "The delayed restart", Scenario: "delayed-restart",
@@ -75,7 +75,7 @@ var tour = []tourStop{
 			"even without persistence.",
 		Source: redisDocs + `"Performance, crash recovery and fsync"`,
 		Question: "The server follows the rule here. " +
-			"Pull the end of the outage to the left: how much too early must it come back to break the promise?",
+			"Drag the end of the outage to the left. How early must the server come back to break the promise?",
 		Goal: goal{Law: checker.LeaseExclusion, Outcome: "violated", Faults: true},
 		Answer: "The server must stay down for the whole lease and not a moment less. " +
 			"Nothing in Redis enforces this for you.",
@@ -89,7 +89,7 @@ var tour = []tourStop{
 		Answer:   "The client had released the lock correctly. The network was late, and no lock can see that.",
 	}, {
 		Title: "Consensus is not enough", Scenario: "etcd-lease-pause",
-		Words: "A lock on a service that reaches consensus is safe from clocks and crashes. " +
+		Words: "A lock on a consensus service withstands clock errors and crashes. " +
 			"A client that pauses for longer than its lease is still inside.",
 		Source:   antirez + `"GC pauses and other delays": this is true of every lock with a lease`,
 		Question: "Find the setting resource.fencing, and turn it on. What happens to the data?",

@@ -199,12 +199,12 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 	if i := slices.IndexFunc(all, func(o *Goroutine) bool { return o.number == g.creator }); at == nil && i >= 0 {
 		at = all[i].own()
 	}
-	text := "It waits on a channel that was created before the run, such as one in a package variable"
+	text := "It waits on a channel that was created before the run, such as one in a package variable. "
 	if at != nil {
-		text += fmt.Sprintf(": look for one in %s, the package of %s (%s)", packageOf(at.function),
-			short(at.function), base(at.place))
+		text += fmt.Sprintf("Look for such a variable in the package %s, which contains %s (%s). ",
+			packageOf(at.function), short(at.function), base(at.place))
 	}
-	return text + ". Create the channel again for each run, in New. " +
+	return text + "Create the channel again for each run, in New. " +
 		"If it is never closed, set it to nil in the test's file instead: " +
 		"waiting on a nil channel does not stop virtual time. A variable of another package can be set with " +
 		"go:linkname and an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"

@@ -212,7 +212,7 @@ func (e *entry) table() string {
 	out.WriteString("\n" + wrapped("The number after a family's name is the number of its schedules. "+
 		"A cell such as 2 of 9 means that 9 schedules showed whether the promise is kept, and 2 of them broke it. "+
 		"A cell such as 0 of 9, <1/3 means that none broke it: "+
-		"with 95 % confidence, fewer than 1 in 3 such schedules do. "+
+		"with 95% confidence, fewer than 1 in 3 such schedules do. "+
 		"A dash means that no schedule showed whether the promise is kept."))
 	if slices.ContainsFunc(e.result.Outcomes, func(o Outcome) bool { return o.Decided == nil }) {
 		out.WriteString("\n" + wrapped("This result does not say which schedules showed nothing about a promise: "+

@@ -48,7 +48,7 @@ type lawJSON struct {
 	Promised bool `json:"promised"`
 	campaign.Counts
 	Guided    campaign.Counts `json:"guided" doc:"number of these runs whose plans were guided by other runs"`
-	RateBelow *float64        `json:"rate_below,omitempty" doc:"upper bound for the rate of violations in purely random plans, with 95 % confidence"`
+	RateBelow *float64        `json:"rate_below,omitempty" doc:"upper bound for the rate of violations in purely random plans, with 95% confidence"`
 }
 
 type struckJSON struct {

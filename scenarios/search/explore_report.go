@@ -165,7 +165,7 @@ func share(f campaign.Fault) string {
 	if f.Drawn == 0 {
 		return ""
 	}
-	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
+	return strconv.Itoa(100*f.Met/f.Drawn) + "%"
 }
 
 // metColumn is the table column that shows how many faults struck while the lock was held or requested.

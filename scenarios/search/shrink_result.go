@@ -93,20 +93,20 @@ func (r *Shrunk) failsAgain() error {
 
 // summary returns the shrunk scenario's summary: what the scenario shows and where it comes from.
 func (r *Shrunk) summary(found string) string {
-	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; %s.",
-		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, counted(len(r.First.Faults), "fault"), found, r.seeds())
+	return fmt.Sprintf("%s, %s: %s. The search found this in %s with %s and simplified the plan. %s",
+		withFaults(len(r.Plan.Faults)), r.story(), r.Cause, found, counted(len(r.First.Faults), "fault"), r.seeds())
 }
 
-// seeds says which seeds show the violation, in a clause for the end of a sentence.
+// seeds says in a sentence which seeds show the violation.
 func (r *Shrunk) seeds() string {
 	own, most := r.Plan.Seed, shrink.OtherSeeds
 	switch r.Often {
 	case 0:
-		return fmt.Sprintf("seed %d shows it, and none of the seeds 1 to %d does", own, most)
+		return fmt.Sprintf("Seed %d shows it, and none of the seeds 1 to %d does.", own, most)
 	case 1:
-		return fmt.Sprintf("seed %d shows it, and so does one of the seeds 1 to %d", own, most)
+		return fmt.Sprintf("Seed %d shows it, and so does one of the seeds 1 to %d.", own, most)
 	}
-	return fmt.Sprintf("seed %d shows it, and so do %d of the seeds 1 to %d", own, r.Often, most)
+	return fmt.Sprintf("Seed %d shows it, and so do %d of the seeds 1 to %d.", own, r.Often, most)
 }
 
 // story describes in a few words what happens when the law is broken.

@@ -14,7 +14,7 @@ var metricHelp = map[string]string{
 	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. " +
 		"Alert above half of the TTL.",
 	"lock_contention_rate":   "Share of attempts that found the lock already taken. Alert above 0.3.",
-	"lock_hold_duration_p99": "99th percentile of the time a lock is held, in seconds. Alert above 80 % of the TTL.",
+	"lock_hold_duration_p99": "99th percentile of the time a lock is held, in seconds. Alert above 80% of the TTL.",
 	"lock_timeout_rate":      "Share of acquires that ended because the client gave up. Alert above 0.05.",
 	"release_without_effect_rate": "Share of releases that left their client's keys in place, " +
 		"among those whose effect is known. Alert above 0.",

@@ -93,9 +93,9 @@ func (m *Map) titled() *plot.Diagram {
 // value of the other. If neither is ordered, it draws single cells.
 func (m *Map) diagram(short bool) *plot.Diagram {
 	d := &plot.Diagram{Columns: len(m.Axes[0].Levels), Rows: 1, X: m.axis(0, short),
-		Y: plot.Axis{Label: "runs that broke the law", Max: 1, Ticks: []plot.Tick{{Value: 0, Label: "0 %"},
-			{Value: .25, Label: "25 %"}, {Value: .5, Label: "50 %"}, {Value: .75, Label: "75 %"},
-			{Value: 1, Label: "100 %"}}}}
+		Y: plot.Axis{Label: "runs that broke the law", Max: 1, Ticks: []plot.Tick{{Value: 0, Label: "0%"},
+			{Value: .25, Label: "25%"}, {Value: .5, Label: "50%"}, {Value: .75, Label: "75%"},
+			{Value: 1, Label: "100%"}}}}
 	d.Description = string(m.Law.Law) + " by " + d.X.Label
 	if len(m.Axes) == 2 {
 		d.Rows, d.Y = len(m.Axes[1].Levels), m.axis(1, short)

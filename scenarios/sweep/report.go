@@ -291,7 +291,7 @@ func (s *Report) setting() []document.Block {
 		add("faults", strconv.Itoa(i+1)+" "+fault)
 	}
 	add("runs", text.Grouped(runs))
-	add("safe", "means "+s.meaning())
+	add("safe", s.meaning())
 	return []document.Block{document.InText{Block: document.Facts{{Name: "signs",
 		Value: "✓ held in all runs of the point, " +
 			"✗ broken in all, ± broken in some, ? broken in none but not judged in all, – no valid scenario"}}},
@@ -321,13 +321,12 @@ func (s *Report) varied(i int) string {
 // there.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
-	words := fmt.Sprintf("there was no violation in %s at any single point, "+
-		"so fewer than %s of all runs break the law (with 95 %% confidence)",
+	words := fmt.Sprintf("A point is safe if no run broke the law there. "+
+		"Each point had %s, so with 95%% confidence, fewer than %s of all runs break the law there.",
 		text.Count(s.Seeds, "run"), bound(s.Seeds))
 	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
-		words += fmt.Sprintf("; at points next to an edge and where a condition becomes true, "+
-			"no violation in %d runs, so fewer than %s", s.Sure,
-			bound(s.Sure))
+		words += fmt.Sprintf(" Points next to an edge, and points where a condition becomes true, had %d runs. "+
+			"There it is fewer than %s.", s.Sure, bound(s.Sure))
 	}
 	return words
 }
@@ -366,7 +365,7 @@ func (s *Report) suite() document.Suite {
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {
-		c.Message = "the law was not judged at any point"
+		c.Message = "the law was never checked in this sweep"
 		return c
 	}
 	var lines []string

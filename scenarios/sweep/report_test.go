@@ -193,9 +193,8 @@ func TestSweepInWords(t *testing.T) {
 			"9s, in none of 20 from\n  9.891s, at lock.ttl 10s\n  edge    9.89s broken in some, 9.891s safe: lost in " +
 			"crash (no persistence),\n          first with seed 8\n  ✗       lost in crash (no persistence): in 21 " +
 			"runs at 2 points\n",
-		"safe    means there was no violation in 20 runs at any single point, " +
-			"so fewer\n        than 14 % of all runs break the law " +
-			"(with 95 % confidence)\n",
+		"safe    A point is safe if no run broke the law there. Each point had 20 runs,\n" +
+			"        so with 95% confidence, fewer than 14% of all runs break the law there.\n",
 		" ✓ lease-exclusion holds when restart >= ttl\n     met at 3 points\n",
 		" ? lease-exclusion holds when restart > 20s\n     the condition was not true at any point that was run, " +
 			"so it was " +

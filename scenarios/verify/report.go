@@ -139,23 +139,24 @@ func (v *Verification) none(faults int, subject string) string {
 	for i := range v.Random {
 		drawn += v.Random[i].Schedules
 	}
-	kinds := " of " + text.Count(sampled, "kind")
+	random := fmt.Sprintf("%s of faults of %s", text.CountGrouped(drawn, "random placement"),
+		text.Count(sampled, "kind"))
 	switch {
 	case faults == 0:
 		return "Without faults, nothing breaks " + subject + "."
 	case enumerated == 0:
-		return fmt.Sprintf("None of %s%s breaks %s.", text.CountGrouped(drawn, "random placement"), kinds, subject)
+		return fmt.Sprintf("None of %s breaks %s.", random, subject)
 	}
 	if v.Options.Requests {
-		return fmt.Sprintf("In the run with seed %[2]d, none of %[1]s breaks %[3]s.",
-			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), v.Options.Seed, subject)
+		return fmt.Sprintf("In the run with seed %d, none of %s breaks %s.", v.Options.Seed,
+			text.CountGrouped(v.Lengths[1].Schedules, "single fault"), subject)
 	}
-	words := fmt.Sprintf("No way of placing up to %s of %s breaks %s", text.Count(faults, "fault"),
+	words := fmt.Sprintf("No way of placing up to %s of %s breaks %s.", text.Count(faults, "fault"),
 		text.Count(enumerated, "kind"), subject)
 	if sampled > 0 {
-		words += ", nor does any of " + text.Grouped(drawn) + " random ones" + kinds
+		words += fmt.Sprintf(" Nor does any of %s.", random)
 	}
-	return words + "."
+	return words
 }
 
 // shorter returns a sentence that names the largest number of faults, up to limit, for which all placements were tried.
@@ -255,7 +256,7 @@ func (v *Verification) bounds() (all document.Facts) {
 	}
 	if len(random) > 0 {
 		random = append(random, fmt.Sprintf("None of these broke a promise, "+
-			"so fewer than %s of the possible placements of each kind do (with 95 %% confidence).",
+			"so fewer than %s of the possible placements of each kind do (with 95%% confidence).",
 			text.Percentage(bound)))
 	}
 	for _, r := range v.Scope.None {

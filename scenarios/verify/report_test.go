@@ -79,8 +79,8 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	for width := 60; width <= 120; width += 20 {
 		text := squeezed(verifyText(t, verified(), width))
 		for _, want := range []string{"a-lock up to 2 faults holds",
-			"No way of placing up to 2 faults of 2 kinds breaks lease-exclusion, nor does any of 500 random ones " +
-				"of 1 kind.",
+			"No way of placing up to 2 faults of 2 kinds breaks lease-exclusion. Nor does any of 500 random " +
+				"placements of faults of 1 kind.",
 			"No schedule was able to test token-order, so nothing is proved about it.", "✓ lease-exclusion 1,234,567",
 			"– " +
 				"token-order 0",
@@ -88,7 +88,7 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 			"drift 500 starts All",
 			"1 every message takes 1.1ms 2 messages to and from client-1",
 			"always crash redis-3 losing everything at 1s", "without jump of servers",
-			"random drift: its effect grows", "fewer than 0.6 % of the possible placements of each kind do (with 95 %",
+			"random drift: its effect grows", "fewer than 0.6% of the possible placements of each kind do (with 95%",
 			"untried jump: no process reads its wall clock", "pause 15,133 197,487", "continues from only one",
 			"again fencepost verify a-lock --faults 2"} {
 			if !strings.Contains(text, want) {

@@ -155,7 +155,7 @@ func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	case testkit.Full():
 		nth = 16
 	}
-	const most = 4 // if the true rate is 0.15 %, 5 or more of 500 occur in one of a thousand tests
+	const most = 4 // if the true rate is 0.15%, 5 or more of 500 occur in one of a thousand tests
 	each, kept, refuted, total, broken := testkit.Size(100, 100, 500), 0, 0, 0, 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		scope := ScopeOf(s)

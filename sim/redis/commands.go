@@ -162,7 +162,7 @@ const (
 	waiting = "of the commands that wait for data, only BLPOP, BRPOP, BLMOVE and BRPOPLPUSH are simulated"
 	aServer = "it administers a real server"
 	beyond  = "locks do not use it"
-	others  = "the simulation keeps no list of connections: break a connection with a fault"
+	others  = "the simulation keeps no list of connections: to break a connection, use a fault"
 	help    = "it only prints help"
 )
 

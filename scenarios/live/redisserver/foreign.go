@@ -50,7 +50,7 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 	case !is(at), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver && !is(f.Peer):
 		return nil
 	}
-	return fmt.Errorf("%s is a server that you started: faults can strike only clients and their links with it", at)
+	return fmt.Errorf("%s is a server that you started: faults can strike only clients and their links to it", at)
 }
 
 // These errors report that a user's server requires a password, or has rejected the user or password.

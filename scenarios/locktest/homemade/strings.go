@@ -273,7 +273,7 @@ return 1`)}, Promises: Leased,
 			Why: "EXEC sets the key only if it still does not exist."},
 		{Recipe: Recipe{Name: "string-rename", Take: renames("RENAMENX"), Give: deleteOwn}, Promises: Leased,
 			Why: "RENAMENX does nothing if the key exists. " +
-				"The expiry moves with the key. Both it and the validity are measured from the preceding SET."},
+				"The expiry moves with the key. The expiry and the validity are both measured from the preceding SET."},
 		{Recipe: Recipe{Name: "string-json", Take: takeJSON, Give: giveJSON}, Promises: Leased,
 			Why: "The release compares the owner that the value contains."},
 		{Recipe: Recipe{Name: "string-delex", Version: "8", Take: setNX, Give: func(c *Call) (bool, error) {

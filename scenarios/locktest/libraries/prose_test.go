@@ -65,7 +65,7 @@ The faults of a family are drawn with the weights of the default mix.
 ## How to read the numbers
 
 A cell on a library's page counts the schedules in which the promise broke; the column "of" says how many schedules
-each cell of its row has. <1/80 says that it broke in none: with 95 % confidence, fewer than one in 80 schedules of
+each cell of its row has. <1/80 says that it broke in none: with 95% confidence, fewer than one in 80 schedules of
 this mix breaks it (1 - 0.05^(1/n) of them, about 3/n; the comment of campaign.UpperBound gives the assumptions).
 "<1/79 of 237" has a different number of schedules than its row: fewer, because the library stopped the clock in the
 others, or more, because a rare violation needs a longer search. An empty cell was not run (no replica).
@@ -98,7 +98,7 @@ To compare it with others, see [all libraries](../README.md).
 
 ## What broke, and how often
 
-A number counts the schedules in which the promise broke. <1/80 means that it broke in none; with 95 %% confidence, it
+A number counts the schedules in which the promise broke. <1/80 means that it broke in none; with 95%% confidence, it
 breaks in fewer than one of 80. The README explains [the numbers](../README.md#how-to-read-the-numbers) and [the kinds
 of clients](../README.md#how-the-libraries-were-run): careless, careful and fenced.
 
@@ -163,7 +163,7 @@ when an extension fails.`,
 
 // noDialLimit explains why redigo users cannot acquire a lock if one of five machines is unreachable.
 const noDialLimit = `Due to the library's adapter, with the pool that its documentation shows: a round of Lock has a
-time limit (5 % of the expiry; mutex.go, line 107), but a pool with Dial cannot pass it on, and redigo's dial timeout
+time limit (5% of the expiry; mutex.go, line 107), but a pool with Dial cannot pass it on, and redigo's dial timeout
 is 30 s (conn.go, line 227). If one of five servers is unreachable without a trace (nothing refuses the connection),
 each try takes 30 s to ask and 30 s to undo, and has no validity left, although four servers granted the lock at once.
 Give the pool DialContext, and set redigo's dial timeouts.`
@@ -194,7 +194,7 @@ the client waits forever, although the lock is free. The same happens with Redis
 client waits, even with the library's defaults. Give WithContext a context with a deadline, and call it again.`
 
 // slowRound explains why, with go-redis v9, one silent server uses up the lock's validity.
-const slowRound = `Due to the library's settings, and to the user: redsync gives a round 5 % of the expiry (mutex.go,
+const slowRound = `Due to the library's settings, and to the user: redsync gives a round 5% of the expiry (mutex.go,
 line 107) and waits for every server (line 291). But go-redis ignores the context's deadline unless
 ContextTimeoutEnabled is set (redis.go, line 1892; off by default), and its read timeout is 5 s (options.go, line
 741). So one silent server uses up most of the validity before Lock returns. A client whose work takes half the TTL
