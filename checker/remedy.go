@@ -147,7 +147,7 @@ var remedies = map[CauseKind][]advice{
 				"whether or not the servers have answered.", when: all(isUntold, serversExpire)},
 			{text: "Start measuring the validity before the first request, and refuse the lock if none of it is left.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended), not(isLapsed))},
-			{text: "Start measuring the validity, also of an extension, before the first request, " +
+			{text: "Start measuring the validity before the first request, for an extension too, " +
 				"and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended, not(isLapsed))},
 			{text: "Make each client's liveness key last as long as its lease: " +

@@ -32,7 +32,7 @@ var workKeys = []format.Key[Work]{
 	{Path: "hold", Form: format.Form{Kind: format.Duration, Words: []string{"validity", "forever"}},
 		Standard: format.Value{N: int64(100 * time.Millisecond)},
 		Meaning: "how long the critical section lasts after the writes; " +
-			"`validity`: until the validity that the client was told ends; `forever`: the work hangs",
+			"`validity`: as long as the client believes its lock is valid; `forever`: the work hangs",
 		Example: "1s",
 		Set: func(w *Work, v format.Value) {
 			w.Hold, w.HoldKind = time.Duration(v.N), holdKinds[v.Word]

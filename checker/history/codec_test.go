@@ -153,7 +153,7 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 		e    Event
 		want string
 	}{
-		{Event{Process: "a", F: Lost}, "type is 0, which is none of: invoke, ok, fail, info"},
+		{Event{Process: "a", F: Lost}, "type is 0, but must be one of: invoke, ok, fail, info"},
 		{Event{Process: "a", F: "lots", Type: OK}, `unknown f "lots"`},
 		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: 6}, `"until" of a crash is 6: ` +
 			`it says when the process was last known to be alive, from 1 to the event's "time" (5)`},

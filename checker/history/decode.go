@@ -502,7 +502,7 @@ func (e *Event) wrongCheck() error {
 	case e.By == "" && !e.Checked.IsScore():
 		return errors.New("\"checked\" requires \"by\": state whose request it was")
 	case e.Checked.String() == "":
-		return fmt.Errorf("checked is %d, which is none of: "+
+		return fmt.Errorf("checked is %d, but must be one of: "+
 			"nothing, presence, value, lapse, watched, score, early-score",
 			e.Checked)
 	}

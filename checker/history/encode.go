@@ -127,7 +127,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 func encodable(e *Event) error {
 	switch {
 	case e.Type < Invoke || e.Type > Info:
-		return fmt.Errorf("type is %d, which is none of: invoke, ok, fail, info", e.Type)
+		return fmt.Errorf("type is %d, but must be one of: invoke, ok, fail, info", e.Type)
 	case !mayRecord(e.Process, e.F):
 		return fmt.Errorf("unknown f %q", e.F)
 	case e.Index < 0:

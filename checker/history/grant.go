@@ -16,8 +16,7 @@ func (e *Event) wrongGrant() error {
 			"which only acquire ok and extend ok may have: remove them", e.F, e.Type)
 	case g.Since > g.Granted:
 		return fmt.Errorf("\"since\" (%d) is after \"granted\" (%d): "+
-			"a lease is asked for before it is granted", g.Since,
-			g.Granted)
+			"a client asks for a lease before it is granted", g.Since, g.Granted)
 	case g.Granted > e.Time:
 		return fmt.Errorf("\"granted\" (%d) is after the event's own \"time\" (%d): "+
 			"a lease is granted before its holder returns", g.Granted, e.Time)

@@ -51,9 +51,9 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 // remaining numbers.
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
-		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
+		`( for a moment|, until the end of the recording| for ([\d.]+) (s|ms|µs))`)
 	crowd = regexp.MustCompile(`^(\d+) holders of (\d+) permits were (inside|promised the lock) (?:"[^"]*" )?at once` +
-		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))?`)
+		`( for a moment|, until the end of the recording| for ([\d.]+) (s|ms|µs))?`)
 	few    = regexp.MustCompile(`^No more than (\d+) clients were ever inside`)
 	others = regexp.MustCompile(`(\d+) other laws? (?:was|were) checked and held`)
 	paused = regexp.MustCompile(`: (\S+) had paused past its lease`)

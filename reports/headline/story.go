@@ -78,7 +78,7 @@ func (s *story) inside() string {
 	case until < s.h.Header.End && (!over || until-then < long):
 		return words + " for at least " + text.Lasting(until-then)
 	case !over:
-		return fmt.Sprintf("%s, to the end of the recording", words)
+		return fmt.Sprintf("%s, until the end of the recording", words)
 	case long > 0:
 		return words + " for " + text.Lasting(long)
 	}

@@ -82,7 +82,7 @@ var confirmations = []confirmation{
 	{text: "The checker knows no remedy for this violation.", none: true, reason: "it asks for no change"},
 	{text: "Start measuring the validity before the first request, and refuse the lock if none of it is left.",
 		changes: []string{"lock.elapsed-check: on"}},
-	{text: "Start measuring the validity, also of an extension, before the first request, " +
+	{text: "Start measuring the validity before the first request, for an extension too, " +
 		"and refuse the lock if nothing is left of it.",
 		changes: []string{"lock.elapsed-check: on", "lock.extension.mode: checked",
 			"lock.elapsed-check: on and lock.extension.mode: checked"}},

@@ -148,7 +148,7 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	if met := p.situations(); met["a key expired while its holder was in its critical section"] == 0 ||
 		met["a key was overwritten by another's"] > 0 ||
 		!strings.Contains(p.summary(),
-			fmt.Sprintf("of %d situations in which a lock can be, %d occurred", features.Things, len(met))) {
+			fmt.Sprintf("%d of the %d situations that a lock can get into occurred", len(met), features.Things)) {
 		t.Errorf("met %v in\n%s", met, p.summary())
 	}
 }

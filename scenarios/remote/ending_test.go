@@ -54,8 +54,8 @@ context.(*cancelCtx).propagateCancel.func2()
 created by context.(*cancelCtx).propagateCancel in goroutine 41
 	/go/src/context/context.go:509 +0x3
 `
-	if got := killed(dump).Error(); !strings.Contains(got, "in go.etcd.io/etcd/client/v3, the package of "+
-		"v3.(*watchGrpcStream).run (watch.go:500)") {
+	if got := killed(dump).Error(); !strings.Contains(got, "in the package go.etcd.io/etcd/client/v3, "+
+		"which contains v3.(*watchGrpcStream).run (watch.go:500).") {
 		t.Error(got)
 	}
 	other := killed(strings.ReplaceAll(dump, "[select, ", "[runnable, ")).Error()

@@ -68,7 +68,7 @@ func (e *entry) section() document.Section {
 		s.Body = append(s.Body, e.calls())
 	}
 	for n, a := range e.Aimed {
-		words := string(a.Law) + ", " + a.Cause + ", by a fault that was placed by hand. " + oneLine(a.Text)
+		words := string(a.Law) + ", " + a.Cause + ", with a fault that was placed by hand. " + oneLine(a.Text)
 		s.Body = append(s.Body, document.Paragraph{Words: words}, document.PlanOf([]string{a.Fault}))
 		if !e.OnlyReal {
 			s.Body = append(s.Body, document.Command(e.runAimed(n)))

@@ -95,7 +95,7 @@ func (e *entry) schedules() string {
 
 // notTried says why the scoreboard row has no result.
 func (e *entry) notTried() string {
-	return cmp.Or(e.NotTried, "Not explored yet; the command of the row explores it.")
+	return cmp.Or(e.NotTried, "Not explored yet. Run the command in this row to explore it.")
 }
 
 // former reports whether the result is for a version other than the row's.

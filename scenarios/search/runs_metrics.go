@@ -44,7 +44,7 @@ func (r *RunsReport) openMetrics() []byte {
 	}
 	if len(r.Plan) > 0 {
 		family("fencepost_fault_runs",
-			fmt.Sprintf("Number of runs in which a fault of the plan struck, and of those in which it struck %s.",
+			fmt.Sprintf("For each fault of the plan: the number of runs in which it struck, and in which it struck %s.",
 				campaign.WhileHeld))
 		for i, f := range r.Plan { // the number distinguishes equal faults
 			number := strconv.Itoa(i + 1)

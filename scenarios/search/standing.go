@@ -21,7 +21,7 @@ func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open
 	}
 	open = append(open, e.unfinished()...)
 	if all := e.allFaults(); e.Done() > 0 && all.Met == 0 {
-		open = append(open, fmt.Sprintf("the faults of the mix never mattered: "+
+		open = append(open, fmt.Sprintf("the search tested nothing: "+
 			"none of the %d faults that struck did so %s", all.Struck,
 			campaign.WhileHeld))
 	}

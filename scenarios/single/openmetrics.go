@@ -20,7 +20,7 @@ var metricHelp = map[string]string{
 		"among those whose effect is known. Alert above 0.",
 	"fencing_token_reject_rate": "Share of reads and writes that were refused because of a stale token. Alert above 0.",
 	"unavailability":            "Longest wait for a lock that no live process held, in seconds.",
-	"wake_ups_per_release":      "Waiting clients that were notified, for each release.",
+	"wake_ups_per_release":      "Number of waiting clients that were notified, per release.",
 	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",
 }
 

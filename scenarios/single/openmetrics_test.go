@@ -19,7 +19,7 @@ func TestOpenMetricsKeepsFamiliesTogether(t *testing.T) {
 lock_acquisition_time_p50{scenario="a \"b\"",seed="7"} 0.25
 lock_acquisition_time_p50{scenario="a \"b\"",seed="7",process="client-1"} 0.5
 # TYPE wake_ups_per_release gauge
-# HELP wake_ups_per_release Waiting clients that were notified, for each release.
+# HELP wake_ups_per_release Number of waiting clients that were notified, per release.
 wake_ups_per_release{scenario="a \"b\"",seed="7"} 1
 # EOF
 `

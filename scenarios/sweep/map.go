@@ -35,7 +35,7 @@ var (
 	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
 	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}
 	claimLine = plot.Line{Style: plot.Style{Ink: claimInk, Width: 1.6, Dashed: true}, Low: true,
-		Name: "bound of an asserted condition"}
+		Name: "limit of the condition in an assertion"}
 )
 
 // fields are the background colors of the states, by rank. Where several regions meet, the color with the higher rank

@@ -29,7 +29,7 @@ func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	}
 	for _, c := range []struct{ got, want []string }{
 		{lines, []string{"edge, bisected at 8.4005: 8.4s", "edge, bisected at 9.8905: 9.891s",
-			"bound of an asserted condition at 9.5: 9.5s"}},
+			"limit of the condition in an assertion at 9.5: 9.5s"}},
 		{marks, []string{"broken in all at 8: 1", "broken in some at 9: 0.05", "held in all runs at 10: 0",
 			"held in all runs at 11: 0"}},
 		{areas, []string{"broken (broken-field) from 8 to 8.4005",

@@ -120,7 +120,7 @@ func (s *Report) unmet(a *Asserted) string {
 		return fmt.Sprintf("the condition was met at the %d points that were tried before the sweep was interrupted",
 			a.Points)
 	case a.Standing == document.Undecided:
-		return fmt.Sprintf("the condition was true at points where the law could not be judged in all runs: %d of %d",
+		return fmt.Sprintf("at %d of the %d points where the condition was true, the law could not be judged in every run",
 			a.Unjudged, a.Points)
 	case a.Standing == document.Passed:
 		return ""
@@ -326,7 +326,7 @@ func (s *Report) meaning() string {
 		text.Count(s.Seeds, "run"), bound(s.Seeds))
 	if s.Sure > s.Seeds && len(s.Edges)+len(s.Asserted) > 0 {
 		words += fmt.Sprintf(" Points next to an edge, and points where a condition becomes true, had %d runs. "+
-			"There it is fewer than %s.", s.Sure, bound(s.Sure))
+			"There, fewer than %s of all runs break the law.", s.Sure, bound(s.Sure))
 	}
 	return words
 }

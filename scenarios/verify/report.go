@@ -85,7 +85,7 @@ func (v *Verification) conclusion() string {
 	words := v.result()
 	for _, l := range v.laws() {
 		if l.Excused > 0 {
-			words += fmt.Sprintf(" Not promised: %s is broken in %s %s.", l.Law,
+			words += fmt.Sprintf(" %s, which is not promised, is broken in %s %s.", l.Law,
 				text.CountGrouped(l.Excused, "schedule"), checker.Excuse)
 		}
 	}

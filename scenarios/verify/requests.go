@@ -370,7 +370,7 @@ const classes = "One for each class. " +
 	"each of these minus the time that a message takes; the timeout of a client; " +
 	"the next action of the target; the next critical section of each client, from setting its keys to its release; " +
 	"and the shortest restart that the scenario does not exclude. " +
-	"Instants that are closer together than the time of one message count as one. " +
+	"If two instants are closer together than the time that one message takes, they count as one. " +
 	"The last class begins after all of them."
 
 // enumerated returns a phrase that says what was enumerated for faults of kind k. starts is the number of starts tried,
