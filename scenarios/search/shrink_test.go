@@ -252,8 +252,9 @@ func TestShrinkMakesTheScenarioSmallerToo(t *testing.T) {
 	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	const want = `name: noisy-resource-safety-superseded-holder-took-effect
 summary: >-
-  With one fault, the resource accepts what a superseded holder sends: superseded holder took effect. The search
-  found this in noisy with 4 faults and simplified the plan. Seed 1 shows it, and so do 16 of the seeds 1 to 16.
+  With one fault, the resource accepts what a superseded holder sends: superseded holder took effect. The
+  search found this in noisy with 4 faults and simplified the plan. Seed 1 shows it, and so do 16 of the seeds
+  1 to 16.
 servers: {redis: 1}
 network: {links: {client-2 | resource: 2ms}}
 clients: 2

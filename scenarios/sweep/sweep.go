@@ -81,7 +81,7 @@ func (o *Options) check(b *Subject) error {
 		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma",
 			len(o.Axes))
 	case points > maxPoints:
-		return fmt.Errorf("%d times %d points is %d points, but a sweep can have at most %d: "+
+		return fmt.Errorf("%d times %d points is %d points, but a sweep has at most %d: "+
 			"use larger steps, since edges between points are bisected",
 			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, maxPoints)
 	case o.Workers < 0:

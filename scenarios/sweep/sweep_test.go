@@ -307,7 +307,7 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 		"a sweep has one axis or two, not 3": {vary: []string{"ttl=1s,2s",
 			"restart=1s,2s", "hold=1s,2s"}},
 		"a sweep has one axis or two, not 0": {},
-		"101 times 101 points is 10201 points, but a sweep can have at most " +
+		"101 times 101 points is 10201 points, but a sweep has at most " +
 			"10000": {vary: []string{"ttl=1s..101s/1s", "restart=1s..101s/1s"}},
 		"lock.ttl is varied twice": {vary: []string{"ttl=1s,2s",
 			"limit,lock.ttl=1s,2s"}},
