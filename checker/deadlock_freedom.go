@@ -190,9 +190,10 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	keys := t.standing(a.Lock, now.at)
 	if key, crash := t.crashedOwner(t.blocking(keys), now.at); key != nil {
 		owner := t.ProcessOf(key.of)
-		return Cause{Kind: StuckBehindCrashed}, owner, sentence("%s crashed at %v%s. "+
-			"Its key on %s, set at %v, is still there and %s.", capital(string(owner)), t.Time(crash), t.crashText(owner, crash),
-			t.History.Events[key.set].Process, t.Time(key.set), t.dueText(key, now)), []int{key.set, crash}
+		return Cause{Kind: StuckBehindCrashed}, owner,
+			sentence("%s crashed at %v%s. ", capital(string(owner)), t.Time(crash), t.crashText(owner, crash)) +
+				sentence("Its key on %s, set at %v, is still there and %s.", t.History.Events[key.set].Process,
+					t.Time(key.set), t.dueText(key, now)), []int{key.set, crash}
 	}
 	g := t.crashedHolder(a.Lock, now.at)
 	if g != nil && !t.recorded(g) {

@@ -90,8 +90,9 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 		{"; nothing\n\n", "line 3: the file contains no operation"},
 		{goodEDN + "{:type :ok, :f :enqueue, :process 0}", "line 2: :f :enqueue is neither a lock operation nor a " +
 			"register operation (:acquire, :release, :extend, :lost, :read, :write, :cas, :txn)"},
-		{goodEDN + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is neither a lock operation nor a " +
-			"register operation (:acquire, :release, :extend, :lost, :read, :write, :cas, :txn); did you mean :acquire?"},
+		{goodEDN + "\n{:type :ok, :f :aquire, :process 0}", "line 3: :f :aquire is neither a lock operation nor " +
+			"a register operation (:acquire, :release, :extend, :lost, :read, :write, :cas, :txn); " +
+			"did you mean :acquire?"},
 		{"{:type :okay, :f :lost, :process 0}",
 			"line 1: :type :okay is unknown (write :invoke, :ok, :fail or :info); did you mean :ok?"},
 		{"{:tpye :ok, :f :lost, :process 0}", "line 1: an operation without :type (is :tpye a misspelling of it?)"},

@@ -21,7 +21,8 @@ func CheckCorpus(o *corpus.Options) error {
 	_, enough := o.Last()
 	switch {
 	case o.Seeds == 0 && o.Sound == 0:
-		return errors.New("with --seeds 0, no mutants are searched: use --sound to set the number of runs of the sound locks")
+		return errors.New("with --seeds 0, no mutants are searched: " +
+			"use --sound to set the number of runs of the sound locks")
 	case !enough && o.Starts > 1:
 		return fmt.Errorf("too few seeds: "+
 			"%d searches of %d seeds each, a million or more seeds apart, do not fit above --seed %d", o.Starts,
@@ -32,7 +33,8 @@ func CheckCorpus(o *corpus.Options) error {
 	case o.Sound < 0 || o.Sound > 0 && o.Sound < len(corpus.Names()):
 		return fmt.Errorf("--sound must be at least %d (one run of each lock), not %d", len(corpus.Names()), o.Sound)
 	case o.Seeds == 0 && (o.Starts > 1 || o.Unaimed):
-		return errors.New("with --seeds 0, no mutants are searched: remove --starts and --unaimed, which apply only to mutants")
+		return errors.New("with --seeds 0, no mutants are searched: " +
+			"remove --starts and --unaimed, which apply only to mutants")
 	}
 	return nil
 }

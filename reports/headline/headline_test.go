@@ -177,7 +177,8 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 		{early, 3, []int{0, 3}, nil,
 			"Two clients were inside at once for 1.50 s: a pause made client-1 outlast its lease."},
 		{early[:4], 3, []int{0, 3}, nil,
-			"Two clients were inside at once, until the end of the recording: a pause made client-1 outlast its lease."},
+			"Two clients were inside at once, until the end of the recording: " +
+				"a pause made client-1 outlast its lease."},
 		{early[:4], 3, []int{0, 3}, func(h *history.Header, _ *checker.Finding) {
 			h.End, h.Seen = 20e9, map[history.Process]history.Time{"client-1": 11.5e9, "client-2": 20e9}
 		}, "Two clients were inside at once for at least 500 ms: a pause made client-1 outlast its lease."},

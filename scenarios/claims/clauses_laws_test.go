@@ -85,8 +85,8 @@ func (p *proof) builtOn(m []string) string {
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[1], m[2], m[4]) }
 
 // stuck checks for how long no client acquired a lock. m[1:4] contains the waiting client, the lock, and the time of
-// the request. m[4] is the time since which nobody has acquired the lock. m[5] is how long nobody acquired it, m[6] is text
-// about faults, and m[7] is the limit.
+// the request. m[4] is the time since which nobody has acquired the lock. m[5] is how long nobody acquired it, m[6]
+// is text about faults, and m[7] is the limit.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -333,8 +333,8 @@ func (p *proof) missedTurn(m []string) string {
 }
 
 // slow checks that an operation took too long although nothing prevented it. m[1:5] contains the operation, the lock,
-// the client and the time of the call. m[5] is the duration (empty if the operation did not return), m[6] is the maximum
-// time allowed, and m[7] says which servers were reachable.
+// the client and the time of the call. m[5] is the duration (empty if the operation did not return), m[6] is the
+// maximum time allowed, and m[7] says which servers were reachable.
 func (p *proof) slow(m []string) string {
 	bound, call := p.History.Header.Bound, p.read.Events[0]
 	e := &p.History.Events[call]

@@ -45,8 +45,8 @@ func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	}
 	for _, want := range []string{"the run made no progress for " +
 		"3s", // the reason is that the channel is a package variable
-		"Look for such a variable in the package github.com/fencepost-sim/fencepost/scenarios/locktest, which contains " +
-			"locktest.TestARun"} {
+		"Look for such a variable in the package github.com/fencepost-sim/fencepost/scenarios/locktest, " +
+			"which contains locktest.TestARun"} {
 		if len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, want) {
 			t.Errorf("%+v, which does not say %q", p.runs, want)
 		}

@@ -277,8 +277,8 @@ func (p *parent) tried() string {
 			once++
 		}
 	}
-	return fmt.Sprintf("%d of the %d situations that a lock can get into occurred, %d of them in only one run", len(all),
-		features.Things, once)
+	return fmt.Sprintf("%d of the %d situations that a lock can get into occurred, %d of them in only one run",
+		len(all), features.Things, once)
 }
 
 // decided counts the runs in which every law was decided. n is their number. free is the number of those whose plans

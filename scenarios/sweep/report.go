@@ -120,8 +120,8 @@ func (s *Report) unmet(a *Asserted) string {
 		return fmt.Sprintf("the condition was met at the %d points that were tried before the sweep was interrupted",
 			a.Points)
 	case a.Standing == document.Undecided:
-		return fmt.Sprintf("at %d of the %d points where the condition was true, the law could not be judged in every run",
-			a.Unjudged, a.Points)
+		return fmt.Sprintf("at %d of the %d points where the condition was true, "+
+			"the law could not be judged in every run", a.Unjudged, a.Points)
 	case a.Standing == document.Passed:
 		return ""
 	}
