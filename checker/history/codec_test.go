@@ -130,6 +130,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"since":1,"time":1,"process":"a","type":"ok","f":"key-set"}`, `line 1: key-set ok has fields of a grant ` +
 			`(since, granted, counted), which only acquire ok and extend ok may have: remove them`},
 		{good + `{"header":{}}`, `line 2: a header is allowed only on the first line`},
+		{good + `{ "header" : {}}`, `line 2: a header is allowed only on the first line`},
 		{`{"header":{"quorun":3}}`, `line 1: header: unknown key "quorun" (did you mean "quorum"?)`},
 		{`{"header":{"quorum":"3"}}`, `line 1: header: "quorum" cannot be a JSON string`},
 		{`{"header":{"ttl":1,"ttl":2}}`, `line 1: header: key "ttl" occurs twice`},

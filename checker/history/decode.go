@@ -102,7 +102,7 @@ func (r *ending) Read(p []byte) (int, error) {
 }
 
 func (h *History) readLine(text []byte, n int, next *int, names *names) (err error) {
-	if bytes.HasPrefix(text, []byte(`{"header"`)) {
+	if isHeader(text) {
 		if n != 1 {
 			return errors.New("a header is allowed only on the first line")
 		}
@@ -124,11 +124,17 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	if e.Index > maxIndex {
 		return fmt.Errorf("index %d is too large", e.Index)
 	}
-	if err := h.Header.wrongEvent(e); err != nil {
+	if err := h.Header.Refuses(e); err != nil {
 		return err
 	}
 	*next = e.Index + 1
 	return nil
+}
+
+// isHeader reports whether a line's first key is "header".
+func isHeader(text []byte) bool {
+	rest, isObject := bytes.CutPrefix(text, []byte("{"))
+	return isObject && bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte(`"header"`))
 }
 
 // maxIndex is the largest index that an event may have. It is small enough that later indexes cannot overflow.

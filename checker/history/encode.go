@@ -35,7 +35,7 @@ func Encode(w io.Writer, h *History) error {
 			return fmt.Errorf("history: event %d: index out of order: it follows %d", e.Index, last)
 		}
 		last = e.Index
-		if err := h.Header.wrongEvent(e); err != nil {
+		if err := h.Header.Refuses(e); err != nil {
 			return fmt.Errorf("history: event %d: %w", e.Index, err)
 		}
 		if line, err = AppendEvent(line[:0], e); err != nil {

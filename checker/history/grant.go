@@ -32,10 +32,10 @@ func (e *Event) wrongMember() error {
 	return fmt.Errorf("%s has a \"member\", which only a server's record of a key may have: remove it", e.F)
 }
 
-// wrongEvent returns an error if an event contradicts the header. A grant must not count a server twice, or count one
+// Refuses returns an error if an event contradicts the header. A grant must not count a server twice, or count one
 // that the header lists in neither Servers nor Groups. If the header does not list any servers, any server is allowed.
 // A hold of a semaphore must not be shared.
-func (h *Header) wrongEvent(e *Event) error {
+func (h *Header) Refuses(e *Event) error {
 	if e.Shared && h.Permits > 1 {
 		return fmt.Errorf("a semaphore has no shared holds: the header has %d \"permits\", and each hold takes one",
 			h.Permits)

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"cmp"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -36,6 +38,7 @@ func (r *Recorder) acquiring(lock history.Lock, shared bool) Attempt {
 	a := Attempt{r: r, lock: valid(lock), name: history.Attempt(strconv.AppendInt(name, r.attempts, 10)),
 		called: time.Now().UnixNano()}
 	r.event = history.Event{Type: history.Invoke, F: history.Acquire, Lock: a.lock, Attempt: a.name, Shared: shared}
+	r.agree()
 	_ = r.write(a.called)
 	return a
 }
@@ -47,7 +50,7 @@ func (a Attempt) Name() history.Attempt { return a.name }
 // Acquired records that the lock is held. Call it before the work under the lock begins. until is when the validity
 // reported by the library ends, or the zero Time if the library does not report one. token is the fencing token, or 0
 // if there is none. If the library reports a validity, counted lists the servers that it counted as having granted the
-// lock, as far as they are known.
+// lock, as far as they are known. If Options.Header lists servers, only these may be counted.
 func (a Attempt) Acquired(until time.Time, token history.Token, counted ...history.Process) {
 	a.record(history.Acquire, history.OK, until, token, counted...)
 }
@@ -108,5 +111,15 @@ func (a Attempt) record(f history.F, outcome history.Type, until time.Time, toke
 			Until: history.Time(until.UnixNano() - r.start), Counted: counted}
 		r.event.Grant = &r.grant
 	}
+	r.agree()
 	_ = r.write(now)
+}
+
+// agree leaves out what contradicts the header in r.event, so that the recording can be read: the servers that a grant
+// counted, and the mark of a shared hold.
+func (r *Recorder) agree() {
+	if err := r.header.Refuses(&r.event); err != nil {
+		r.leftOut = cmp.Or(r.leftOut, fmt.Errorf("recorder: %s: %w", r.event.Attempt, err))
+		r.event.Shared, r.grant.Counted = false, nil
+	}
 }

@@ -19,6 +19,7 @@
 package recorder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ type Options struct {
 // Recorder writes a history. It is safe for concurrent use by multiple goroutines. A nil Recorder records nothing.
 type Recorder struct {
 	process history.Process
+	header  history.Header
 	start   int64     // time at which the recording started, in ns since 1970
 	close   io.Closer // closes the file; nil if the recorder did not create it
 
@@ -60,6 +62,7 @@ type Recorder struct {
 	next     int   // index of the next event
 	attempts int64 // number of attempts so far
 	err      error // the first write error, or errClosed; nothing is written after it
+	leftOut  error // the first argument that was not recorded because it contradicts the header
 	event    history.Event
 	grant    history.Grant
 }
@@ -97,6 +100,7 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 	r := &Recorder{process: valid(o.Process), start: time.Now().UnixNano(), to: w}
 	h := o.Header
 	h.Start, h.ClockError, h.End = r.start, history.Of(o.ClockError), 0
+	r.header = h
 	line, err := history.AppendHeader(nil, &h)
 	if err == nil {
 		_, err = w.Write(line)
@@ -110,28 +114,29 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 // valid replaces invalid UTF-8 in a name with "?".
 func valid[T ~string](name T) T { return T(strings.ToValidUTF8(string(name), "?")) }
 
-// Err returns the first write error, or nil if there was none. After a write error, nothing more is recorded.
+// Err returns the first write error. After it, nothing more is recorded. If there was none, Err returns an error if an
+// argument was left out because it contradicts Options.Header, and otherwise nil.
 func (r *Recorder) Err() error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.err
+	return cmp.Or(r.err, r.leftOut)
 }
 
 // errClosed is returned for events recorded after Close.
 var errClosed = errors.New("recorder: the recorder is closed")
 
-// Close ends the recording. It returns the first write error and any error from closing the file. Further calls return
-// nil.
+// Close ends the recording. It returns what Err returns, joined with any error from closing the file. Further calls
+// return nil.
 func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := r.err
+	err := cmp.Or(r.err, r.leftOut)
 	if errors.Is(err, errClosed) {
 		return nil
 	}
@@ -195,6 +200,9 @@ func (r *Recorder) write(now int64) error {
 	}
 	line, err := history.AppendEvent(r.line[:0], e)
 	r.line = line
+	if err == nil {
+		err = r.header.Refuses(e)
+	}
 	if err != nil {
 		return fmt.Errorf("recorder: %w", err)
 	}

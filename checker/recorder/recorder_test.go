@@ -138,6 +138,44 @@ func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	}
 }
 
+// TestWhatContradictsTheHeaderIsLeftOut calls a recorder with arguments that contradict its header. The recording must
+// stay readable without them, and Err must say what is missing.
+func TestWhatContradictsTheHeaderIsLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		header history.Header
+		record func(*Recorder)
+		want   string
+	}{
+		{history.Header{Servers: []history.Process{"redis-1"}}, func(r *Recorder) {
+			r.Acquiring("stock").Acquired(time.Now().Add(time.Hour), 0, "redis-1", "redis-9")
+		}, `recorder: a/1: "counted" lists "redis-9", which is not one of the header's "servers"`},
+		{history.Header{}, func(r *Recorder) {
+			r.Acquiring("stock").Acquired(time.Now().Add(time.Hour), 0, "redis-1", "redis-1")
+		}, `recorder: a/1: "counted" lists "redis-1" twice`},
+		{history.Header{Permits: 2}, func(r *Recorder) {
+			r.AcquiringShared("stock").Acquired(time.Now().Add(time.Hour), 0, "redis-1")
+		}, `recorder: a/1: a semaphore has no shared holds: the header has 2 "permits", and each hold takes one`},
+	} {
+		var file bytes.Buffer
+		r, err := New(&file, Options{Process: "a", ClockError: 1, Header: c.header})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.record(r)
+		if got := fmt.Sprint(r.Err()); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+		h, err := history.Decode(&file)
+		if err != nil || len(h.Events) != 2 || h.Events[1].Grant == nil {
+			t.Errorf("%+v, %v", h, err)
+		}
+		shared := history.Event{Type: history.Invoke, F: history.Acquire, Lock: "stock", Shared: true}
+		if err := r.Record(shared); (err != nil) != (c.header.Permits > 1) {
+			t.Errorf("a shared hold: %v", err)
+		}
+	}
+}
+
 func TestARecorderRefusesWhatCannotBeJudged(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")
