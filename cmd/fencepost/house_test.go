@@ -75,8 +75,8 @@ func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
 
 // testsOnly lists those of this module's packages that only tests may import.
 var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
-	"scenarios/claims", "scenarios/locktest/homemade", "scenarios/locktest/matrixtest",
-	"scenarios/single/singletest"}
+	"scenarios/claims", "scenarios/live/fleet/fleettest", "scenarios/locktest/homemade",
+	"scenarios/locktest/matrixtest", "scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow checks that no package imports one from a higher layer. It also checks that only
 // tests import the packages in testsOnly. These are unsuitable for other code: for example, checker/slow is slow, and

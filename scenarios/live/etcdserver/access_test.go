@@ -18,12 +18,12 @@ import (
 // to the member's port for other members, directly or through the relay.
 func TestStrangersAreNoMembers(t *testing.T) {
 	r := start(t, 3)
-	m := r.fleet.members[0]
+	m := r.cluster.members[0]
 	other, err := process.NewIdentity(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]os.FileMode{r.fleet.identity.Key: 0o600, r.keeper.Folder(): 0o700} {
+	for path, want := range map[string]os.FileMode{r.cluster.identity.Key: 0o600, r.Keeper.Folder(): 0o700} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v %v, want %o", path, info.Mode(), err, want)
 		}
@@ -48,7 +48,7 @@ func TestStrangersAreNoMembers(t *testing.T) {
 		}
 		return p
 	}
-	if !heard(at, pair(r.fleet.identity)) {
+	if !heard(at, pair(r.cluster.identity)) {
 		t.Error("who has the run's certificate is refused")
 	}
 	tried, let := 0, 0

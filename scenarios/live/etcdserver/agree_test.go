@@ -5,12 +5,12 @@ package etcdserver
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/raft"
@@ -137,16 +137,6 @@ func shown(r etcd.Response, err error) string {
 	return fmt.Sprintf("%+v", r)
 }
 
-// recordsOf returns the events in a history in which keys appeared or disappeared, with the keys' owners.
-func recordsOf(h *history.History) (list []string) {
-	for i := range h.Events {
-		if e := &h.Events[i]; e.F == history.KeySet || e.F == history.KeyGone {
-			list = append(list, fmt.Sprint(e.F, " ", e.Lock, " ", e.Member, " of ", e.Of))
-		}
-	}
-	return list
-}
-
 // TestARealMemberAnswersAndRecordsAsTheSimulated sends random calls to a real and a simulated member. It compares their
 // records and, except for leases' remaining time, their responses.
 func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
@@ -161,28 +151,16 @@ func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
 			calls = append(calls, s.next())
 		}
 		var real, simulated []string
-		realHistory := start(t, 1).run(play(calls, &real))
-		w := sim.New(1, sim.Options{Endless: true})
-		etcd.New(raft.Config{}, members(1)).AddTo(w.AddServer)
-		done := runClients(w, []func(sim.Env){play(calls, &simulated)})
-		w.Run(sim.Time(time.Hour), func() bool { return *done == 1 })
-		if err := w.Err(); err != nil {
-			t.Fatal(err)
-		}
-		sameLists(t, "responses", real, simulated)
-		sameLists(t, "records", recordsOf(realHistory), recordsOf(w.Finish()))
+		realHistory := start(t, 1).Run(play(calls, &real))
+		simulatedHistory := fleettest.Simulated(t, addMembers(1), func(*sim.World) func(sim.Env) {
+			return play(calls, &simulated)
+		})
+		fleettest.SameLists(t, "responses", real, simulated)
+		fleettest.SameLists(t, "records", fleettest.RecordsOf(realHistory), fleettest.RecordsOf(simulatedHistory))
 	}
 }
 
-func sameLists(t *testing.T, what string, real, simulated []string) {
-	t.Helper()
-	if slices.Equal(real, simulated) {
-		return
-	}
-	for i := range max(len(real), len(simulated)) {
-		if i >= len(real) || i >= len(simulated) || real[i] != simulated[i] {
-			t.Fatalf("%s differ at %d:\nreal\n%q\nsimulated\n%q", what, i, real[i:min(i+2, len(real))],
-				simulated[i:min(i+2, len(simulated))])
-		}
-	}
+// addMembers returns a function that adds n simulated members to a world.
+func addMembers(n int) func(*sim.World) {
+	return func(w *sim.World) { etcd.New(raft.Config{}, members(n)).AddTo(w.AddServer) }
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
@@ -62,13 +63,13 @@ func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 
 func admitted(from, to netip.AddrPort) bool { return from != to }
 func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
-	r.t.Helper()
-	r.world.AddClient(client, 0, func(env sim.Env) { env.Sleep(sim.Forever) })
-	front := realtime.NewFront(r.loop, ends{})
+	r.T.Helper()
+	r.World.AddClient(client, 0, func(env sim.Env) { env.Sleep(sim.Forever) })
+	front := realtime.NewFront(r.Loop, ends{})
 	address, err := front.Listen("127.0.0.1", client, "etcd-1",
 		&realtime.Wiring{Caller: Bytes{}.Begin().Caller(client), Admits: admitted})
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return "http://" + address.String(), front.Close
 }
@@ -83,9 +84,9 @@ func TestBytesAreThoseOfTheMember(t *testing.T) {
 	large := strings.Repeat("0123456789abcdef", 16<<10)
 	over, recorded := false, 0
 	go func() {
-		defer r.loop.Do(func() { over = true })
+		defer r.Loop.Do(func() { over = true })
 		g := services{at, overHTTP2(new(net.Dialer).DialContext)}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
 		defer cancel()
 		const key = "locks/order"
 		if _, err := g.read(ctx, put(key, large, 0)); err != nil {
@@ -93,8 +94,8 @@ func TestBytesAreThoseOfTheMember(t *testing.T) {
 			return
 		}
 		done := make(chan struct{})
-		r.loop.Do(func() {
-			recorded = len(r.fleet.records.owners)
+		r.Loop.Do(func() {
+			recorded = len(r.cluster.records.owners)
 			close(done)
 		})
 		<-done
@@ -102,9 +103,9 @@ func TestBytesAreThoseOfTheMember(t *testing.T) {
 		if err != nil || recorded != 1 || len(found.Keys) != 1 || found.Keys[0].Value != large {
 			t.Errorf("%d keys, %v; %d were recorded when the put was answered", len(found.Keys), err, recorded)
 		}
-		r.loop.Do(func() {
-			r.world.Stop("etcd-1", sim.PowerLoss)
-			r.world.Restart("etcd-1")
+		r.Loop.Do(func() {
+			r.World.Stop("etcd-1", sim.PowerLoss)
+			r.World.Restart("etcd-1")
 		})
 		lost := 0
 		for found.Keys = nil; len(found.Keys) == 0 && ctx.Err() == nil; {
@@ -116,8 +117,8 @@ func TestBytesAreThoseOfTheMember(t *testing.T) {
 			t.Errorf("after a restart: %v, having lost %d requests", err, lost)
 		}
 	}()
-	r.fleet.Begin(r.loop)
-	if r.loop.Run(history.Of(2*time.Minute), func() bool { return over || r.error() != nil }) {
+	r.Fleet.Begin(r.Loop)
+	if r.Loop.Run(history.Of(2*time.Minute), func() bool { return over || r.Err() != nil }) {
 		t.Error("the run is not over after two minutes")
 	}
 }

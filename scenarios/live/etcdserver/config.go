@@ -2,10 +2,8 @@ package etcdserver
 
 import (
 	"errors"
-	"fmt"
 	"os/exec"
 	"regexp"
-	"slices"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
@@ -25,24 +23,11 @@ type Config struct {
 // Can returns an error that says why a fault cannot be injected into the members. It returns nil if the fault can be
 // injected or does not affect the members.
 func (c *Config) Can(f nemesis.Fault) error {
-	isMember := func(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
-	if err := fleet.CanCount(f, isMember); err != nil {
-		return err
-	}
 	if f.Kind == nemesis.ExpireSession {
 		return errors.New("a real etcd ends a lease only when the lease expires or its client revokes it: " +
 			"cut the client off instead")
 	}
-	switch at := f.Target; {
-	case !isMember(at):
-	case f.Kind.Does().IsClock():
-		return fmt.Errorf("the clocks of %s cannot be changed: "+
-			"etcd is a Go program, which reads the time directly from the kernel", at)
-	case f.Kind.Has(nemesis.FieldLoss) && f.Loss == nemesis.LosesEverything:
-		return fmt.Errorf("a real member that has lost its data cannot rejoin: "+
-			"let %s lose its unsynced writes instead", at)
-	}
-	return nil
+	return fleet.CanMember(f, c.Members, program)
 }
 
 // program is the executable that members run.

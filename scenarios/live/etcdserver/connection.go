@@ -73,7 +73,7 @@ func (c *connection) ask(q *request) {
 	r := &x.m.cluster.records
 	r.puts = append(r.puts, q)
 	go func() {
-		if !x.accepts(x.Context) {
+		if !x.Accepts(x.Context) {
 			return
 		}
 		message, err := x.m.services.ask(x.Context, &q.call)
@@ -134,7 +134,7 @@ func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
 func (c *connection) listen(s *conversation) {
 	x := c.life
 	defer context.AfterFunc(c.context, s.close)()
-	if !x.accepts(c.context) {
+	if !x.Accepts(c.context) {
 		return
 	}
 	r, err := x.m.services.open(c.context, s.call.Path, s.outbox)

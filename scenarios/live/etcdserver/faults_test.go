@@ -9,9 +9,9 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
-	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // player is a client that can also inject faults.
@@ -115,16 +115,10 @@ func onBoth(t *testing.T, play func(p *player)) {
 		}
 	}
 	r := start(t, 3)
-	real := recordsOf(r.run(at(0, r.world)))
-	w := sim.New(1, sim.Options{Endless: true})
-	etcd.New(raft.Config{}, members(3)).AddTo(w.AddServer)
-	done := runClients(w, []func(sim.Env){at(1, w)})
-	w.Run(sim.Time(time.Hour), func() bool { return *done == 1 })
-	if err := w.Err(); err != nil {
-		t.Fatal(err)
-	}
-	sameLists(t, "answers", said[0], said[1])
-	sameLists(t, "records", real, recordsOf(w.Finish()))
+	real := fleettest.RecordsOf(r.Run(at(0, r.World)))
+	simulated := fleettest.Simulated(t, addMembers(3), func(w *sim.World) func(sim.Env) { return at(1, w) })
+	fleettest.SameLists(t, "answers", said[0], said[1])
+	fleettest.SameLists(t, "records", real, fleettest.RecordsOf(simulated))
 }
 
 // TestKeysGo checks that keys vanish when their lease ends or is revoked, and when they are deleted.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
@@ -47,7 +45,7 @@ func Launch(c Config) (_ *fleet.Fleet, err error) {
 	if f.identity, err = process.NewIdentity(c.Keeper.Folder()); err != nil {
 		return nil, fmt.Errorf("making a certificate for the members: %w", err)
 	}
-	f.http = overHTTP2(f.dial)
+	f.http = overHTTP2(f.Dial(clients))
 	for _, name := range c.Members {
 		lives, err := f.NewLives(name, (*fleet.Relay).Listen)
 		if err != nil {
@@ -82,12 +80,7 @@ func (m *member) launch() error {
 	if err := m.start(); err != nil {
 		return err
 	}
-	err = m.Daemon.Await(func() bool { return fleet.Listens(m.Daemon.PID(), peers) }, "does not listen", patience,
-		retryDelay, nil)
-	if err == nil {
-		m.Port.Open(peers.String())
-	}
-	return err
+	return m.Open(peers)
 }
 
 // clients is the name of the socket on which a member accepts clients. The socket is in the member's folder, where no
@@ -100,15 +93,6 @@ func (m *member) start() error {
 		return err
 	}
 	return m.Daemon.Start()
-}
-
-// dial connects to the member with the given address.
-func (f *cluster) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	name, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(f.Keeper.Folder(), name, clients))
 }
 
 // arguments returns the arguments for the member's program.
@@ -134,33 +118,15 @@ func (m *member) peer() string { return fmt.Sprintf("https://127.0.0.1:%d", m.Po
 
 // enthrone makes the first member the leader, and waits until all members accept requests and know the leader.
 func (f *cluster) enthrone() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	first := f.members[0]
-	for {
+	return f.Settle(func(ctx context.Context) error {
+		first := f.members[0]
 		led, err := f.agreed(ctx)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return &process.LateError{Err: fmt.Errorf("the members did not agree on a leader within %v: %w%s", patience,
-				err, first.Daemon.LastWords())}
-		case err != nil:
-		case led == first:
-			return nil
-		default:
-			_, _ = led.read(ctx, etcd.MoveLeader(first.number)) // if this fails, the loop tries again
+		if err == nil && led != first {
+			_, _ = led.read(ctx, etcd.MoveLeader(first.number)) // if this fails, it is tried again
+			err = errors.New("another member leads")
 		}
-		for _, m := range f.members {
-			select {
-			case <-m.Daemon.Ended():
-				return m.Daemon.Died()
-			default:
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryDelay):
-		}
-	}
+		return err
+	})
 }
 
 // agreed returns the leader if all members agree on it.

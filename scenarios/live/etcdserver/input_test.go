@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -26,7 +27,7 @@ func TestProgramsThatAreNoEtcd(t *testing.T) {
 			"etcd-1: etcd-1: etcd ended by itself: it ended with exit status 1; it printed\n  no such thing",
 	} {
 		t.Setenv("PATH", filepath.Dir(testkit.Script(t, program, script))+":"+path)
-		_, err := Launch(Config{Keeper: newKeeper(t), Members: members(1)})
+		_, err := Launch(Config{Keeper: fleettest.Keeper(t), Members: members(1)})
 		if err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", script, err, want)
 		}
@@ -42,16 +43,16 @@ func TestProgramsThatAreNoEtcd(t *testing.T) {
 func TestAMemberThatDies(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, 3)
-	r.fails = true
-	r.run(func(env sim.Env) {
+	r.Fails = true
+	r.Run(func(env sim.Env) {
 		_, _ = (&player{Env: env}).ask("etcd-2", patiently, "", put("a", "b", 0))
-		if err := syscall.Kill(r.fleet.members[1].Daemon.PID(), syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(r.cluster.members[1].Daemon.PID(), syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 		env.Sleep(time.Hour)
 	})
 	const want = "etcd-2: etcd ended by itself: it was ended by signal 9 (killed); it printed"
-	if err := r.error(); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if err := r.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("reported: %v", err)
 	}
 }

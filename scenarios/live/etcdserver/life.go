@@ -1,10 +1,8 @@
 package etcdserver
 
 import (
-	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
@@ -13,8 +11,7 @@ import (
 // life is the period from one start of a member's process to its next stop.
 type life struct {
 	*fleet.Life
-	m     *member
-	ready chan struct{} // closed when the process accepts requests
+	m *member
 
 	// Only the world's goroutine uses the fields below.
 	conns   map[uint64]*connection
@@ -29,39 +26,15 @@ func (x *life) run(from int64) {
 		return
 	}
 	go x.Watch()
-	if !x.await() {
+	leads := func() error { // a process accepts requests once it knows a leader
+		_, err := x.m.services.read(x.Context, etcd.AskStatus())
+		return err
+	}
+	if !x.Accept(leads) {
 		return
 	}
-	close(x.ready)
 	if err := x.look(from); err != nil {
 		x.Explain(err)
-	}
-}
-
-// await waits until the process accepts requests, which requires a leader. It returns false if the member stops first.
-func (x *life) await() bool {
-	for !x.IsOver() {
-		if _, err := x.m.services.read(x.Context, etcd.AskStatus()); err == nil {
-			return true
-		}
-		select {
-		case <-x.Context.Done():
-		case <-time.After(retryDelay):
-		}
-	}
-	return false
-}
-
-// retryDelay is the delay before repeating a request that the member could not answer.
-const retryDelay = 5 * time.Millisecond
-
-// accepts waits until the process accepts requests. It returns false if the member stops or ctx is done before then.
-func (x *life) accepts(ctx context.Context) bool {
-	select {
-	case <-x.ready:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

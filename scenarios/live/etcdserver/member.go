@@ -1,8 +1,6 @@
 package etcdserver
 
 import (
-	"time"
-
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -26,8 +24,7 @@ var _ interface {
 // Start starts the member. The first time, its process has already been launched; after that, Start launches a new
 // process. Requests that arrive before the process is ready wait.
 func (m *member) Start(h sim.Host) {
-	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
-		streams: map[uint64]*stream{}}
+	m.life = &life{Life: m.Begin(h), m: m, conns: map[uint64]*connection{}, streams: map[uint64]*stream{}}
 	go m.life.run(m.cluster.records.upTo + 1)
 }
 
@@ -43,13 +40,10 @@ func (m *member) Serve(r *sim.Incoming) {
 // Closed ends the streams of a client's connection. Pending requests are still carried out.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
-// patience is the maximum time for processes to start, elect a leader or end. They normally need only a fraction of it.
-const patience = 30 * time.Second
-
 // Stop stops the member.
 func (m *member) Stop(how sim.Stop) {
 	m.life.Stop(how, func() error {
-		m.Daemon.ShutDown(patience, patience) // if asked a second time, etcd would end immediately
+		m.Daemon.ShutDown(fleet.Patience, fleet.Patience) // if asked a second time, etcd would end immediately
 		return nil
 	})
 }

@@ -32,6 +32,7 @@ type Life struct {
 	lives   *Lives
 	before  <-chan struct{} // closed once the previous life's process has ended; nil: there was no previous life
 	booted  chan struct{}   // closed once the process has been started, or certainly will not be
+	accepts chan struct{}   // closed once the process accepts requests, if Accept is used
 	ended   chan struct{}   // closed once the process has ended
 }
 
@@ -40,7 +41,8 @@ var ErrOver = errors.New("the server's process has ended")
 
 // Begin starts a new life for the server.
 func (l *Lives) Begin(h sim.Host) *Life {
-	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), ended: make(chan struct{})}
+	x := &Life{lives: l, before: l.ended, booted: make(chan struct{}), accepts: make(chan struct{}),
+		ended: make(chan struct{})}
 	x.Context, l.end = context.WithCancel(context.Background())
 	l.ended, l.Host = x.ended, h
 	l.Port.started(h, x.booted)
