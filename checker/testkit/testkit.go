@@ -122,6 +122,18 @@ func Needs(t testing.TB, programs ...string) {
 	}
 }
 
+// FullNeeds ends a test if this machine lacks a program that .ci/full installs, but .ci/install does not. The test
+// fails in a full run. Otherwise, it is skipped.
+func FullNeeds(t testing.TB, program string) {
+	t.Helper()
+	if Full() {
+		Needs(t, program)
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skip("not on this machine: ", err)
+	}
+}
+
 // Script creates a shell script with the given name and returns its path.
 func Script(t testing.TB, name, text string) string {
 	t.Helper()

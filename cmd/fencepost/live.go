@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -68,9 +69,9 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	}
 	c.Flags().StringVar(&j.client, "client", "",
 		"start `CMD` in a shell for each client\n(default: the scenario's own protocol)")
-	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated; "+
-		"redis, etcd or\nzookeeper, which it starts; "+
-		"or `ADDRESSES` of your own Redis servers,\nHOST:PORT,HOST:PORT; "+
+	c.Flags().StringVar(&j.servers, "servers", servers.Simulated, "what the lock servers are: simulated;\n"+
+		text.Join(servers.Real(), " or ")+", which it starts;\n"+
+		"or `ADDRESSES` of your own Redis servers, HOST:PORT,HOST:PORT;\n"+
 		"if they have passwords, write env:VARIABLE or file:PATH, "+
 		"which holds\nredis://[USER]:PASSWORD@HOST:PORT/DATABASE for each")
 	c.Flags().BoolVar(&j.both, "agree", false, "run the named scenarios of the catalog (default: all), both\n"+

@@ -80,6 +80,27 @@ func put(uri, body string) http1.Request {
 	return r
 }
 
+// Purpose is what a request asks for, as far as it matters to records of the keys on a real server.
+type Purpose struct {
+	Acquires     bool // it asks for Key to be held by Session
+	Key, Session string
+	TTL          time.Duration // the TTL of the session that it creates; 0 if it creates none, or one without a TTL
+	Mode         string        // the query option of a read that any member may answer; otherwise empty
+}
+
+// PurposeOf returns a request's purpose. It is zero if the request is not simulated.
+func PurposeOf(r *http1.Request) (p Purpose) {
+	c, refused := readCall(r)
+	if refused != nil {
+		return p
+	}
+	p = Purpose{Acquires: c.op == opAcquire, Key: c.key, Session: c.session.ID, TTL: c.session.ttl}
+	if c.op.reads() && c.mode == stale {
+		p.Mode = "stale="
+	}
+	return p
+}
+
 // Answer is a decoded reply.
 type Answer struct {
 	Code  int    // HTTP status; 0 if there is no valid reply

@@ -13,18 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// started starts a Consul server from PATH, waits until it has a leader, and returns its base URL. It skips the test if
-// there is no such program. Debian does not package it; sim/README.md says how to build it.
+// started starts a Consul server from PATH, waits until it has a leader, and returns its base URL. Debian does not
+// package it; sim/README.md says how to build it.
 func started(t *testing.T) string {
 	t.Helper()
-	path, err := exec.LookPath("consul")
-	if err != nil {
-		t.Skip("consul is not on this machine; see sim/README.md:", err)
-	}
+	testkit.FullNeeds(t, "consul")
 	host, api := testkit.FreeAddress(t)
 	_, server := testkit.FreeAddress(t)
 	_, gossip := testkit.FreeAddress(t)
-	c := exec.CommandContext(t.Context(), path, "agent", "-server", "-bootstrap", "-bind", host, "-client", host,
+	c := exec.CommandContext(t.Context(), "consul", "agent", "-server", "-bootstrap", "-bind", host, "-client", host,
 		"-data-dir", t.TempDir(), "-log-level", "info", "-hcl", fmt.Sprintf(`ports { http = %s, server = %s,
 			serf_lan = %s, serf_wan = -1, dns = -1, grpc = -1 }`, api, server, gossip))
 	out, err := c.StdoutPipe()

@@ -138,8 +138,8 @@ const seeds = 20
 // scaled divides a scenario's longer times by the largest divisor for which its simulated verdict stays the same for
 // all seeds. It returns the resulting scenario and the divisor. It does not scale scenarios with replicas, because a
 // Sentinel failover takes a fixed time; scenarios with faults on cluster members, because an election takes a fixed
-// time; scenarios on ZooKeeper, which measures sessions in ticks of 2 s; and scenarios on Kubernetes, whose deadlines
-// must stay in proportion.
+// time; scenarios on ZooKeeper, which measures sessions in ticks of 2 s; scenarios on Consul, whose TTLs have a
+// minimum; and scenarios on Kubernetes, whose deadlines must stay in proportion.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, divisor int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {

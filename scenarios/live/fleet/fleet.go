@@ -1,5 +1,5 @@
 // Package fleet replaces a simulated world's servers with server processes on the host. It contains what redis-server,
-// etcd and ZooKeeper have in common.
+// etcd, ZooKeeper and Consul have in common.
 //
 // A [Fleet] contains one run's servers. A server's [Lives] are its successive processes, all in the same folder. Other
 // servers reach it at its [Port], so that everything that servers send each other travels over the world's links.

@@ -1,12 +1,12 @@
 // Package servers chooses a live run's lock servers: simulated servers; real ones that the run starts (redis-server
-// processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or Redis servers
+// processes and a Sentinel, the members of an etcd or Consul cluster, or of a ZooKeeper ensemble); or Redis servers
 // that the user has started. It accesses the host through scenarios/live/realtime.
 //
 // Goals: each choice is one word on the command line; a run that the chosen servers cannot carry out is refused before
 // anything is started.
 //
-// Non-goals: knowledge of how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver,
-// etcdserver and zkserver).
+// Non-goals: knowledge of how servers work (sim/redis, sim/etcd, sim/zookeeper, sim/consul, and in scenarios/live
+// redisserver, etcdserver, zkserver and consulserver).
 package servers
 
 import (
@@ -23,6 +23,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/consulserver"
 	"github.com/fencepost-sim/fencepost/scenarios/live/etcdserver"
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
@@ -38,6 +39,7 @@ const (
 	redis     = "redis"
 	etcd      = "etcd"
 	zooKeeper = "zookeeper"
+	consul    = "consul"
 )
 
 // kind is a kind of real server that a run can start.
@@ -52,16 +54,19 @@ var kinds = []kind{
 	{redis, locks.OnRedis, redisFleet},
 	{etcd, locks.OnEtcd, etcdFleet},
 	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
+	{consul, locks.OnConsul, consulFleet},
 }
 
-// words lists the words that choose servers.
-func words() []string {
-	list := []string{Simulated}
+// Real lists the words that choose real servers, which a run starts.
+func Real() (list []string) {
 	for i := range kinds {
 		list = append(list, kinds[i].word)
 	}
 	return list
 }
+
+// words lists the words that choose servers.
+func words() []string { return append([]string{Simulated}, Real()...) }
 
 // Choice says which lock servers a run uses.
 type Choice struct {
@@ -306,6 +311,22 @@ func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper)
 		SyncLimit: s.Servers.SyncLimit, Failed: f.failed}
 	f.can = of.Can
 	f.launch = func() (*fleet.Fleet, error) { return zkserver.Launch(*of, plan.Faults) }
+	return f, nil
+}
+
+// consulFleet returns the servers of a Consul cluster.
+func consulFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
+	f := &lockServers{plan: plan.Faults}
+	of := &consulserver.Config{Keeper: k, Members: s.Targets().Consensus, Multiplier: s.Servers.RaftMultiplier,
+		Failed: f.failed}
+	f.can = of.Can
+	f.launch = func() (*fleet.Fleet, error) {
+		real, err := consulserver.Launch(*of)
+		if errors.Is(err, consulserver.ErrNoServer) { // few machines have one, and --agree should do without
+			err = &live.RefusedError{Reason: err.Error()}
+		}
+		return real, err
+	}
 	return f, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestChoicesAreRead(t *testing.T) {
-	const takes = "--servers takes simulated, redis, etcd, zookeeper, the addresses of Redis servers as " +
+	const takes = "--servers takes simulated, redis, etcd, zookeeper, consul, the addresses of Redis servers as " +
 		"HOST:PORT,HOST:PORT, or where to find these addresses, as env:VARIABLE or file:PATH"
 	t.Setenv("FENCEPOST_TEST_SERVERS", "redis://:a,b@host:1/2\n  h:2 ")
 	t.Setenv("FENCEPOST_TEST_NONE", " ")
@@ -114,6 +113,8 @@ func TestServersOfAnotherKindAreRefused(t *testing.T) {
 		{"127.0.0.1:1", onEtcd, "test has etcd servers: set --servers to etcd or simulated"},
 		{zooKeeper, onZooKeeper, "<nil>"},
 		{redis, onZooKeeper, "test has zookeeper servers: set --servers to zookeeper or simulated"},
+		{consul, scenario(t, "servers: {consul: 3}\nlock: {protocol: consul}\n"), "<nil>"},
+		{consul, onEtcd, "test has etcd servers: set --servers to etcd or simulated"},
 		{zooKeeper, onRedis, "test has redis servers: set --servers to redis or simulated"},
 	} {
 		_, err := choice(t, test.word).Scenario(test.on)
@@ -123,7 +124,7 @@ func TestServersOfAnotherKindAreRefused(t *testing.T) {
 	}
 }
 
-func choice(t *testing.T, text string) Choice {
+func choice(t testing.TB, text string) Choice {
 	t.Helper()
 	c, err := Parse(text)
 	if err != nil {
@@ -132,7 +133,7 @@ func choice(t *testing.T, text string) Choice {
 	return c
 }
 
-func scenario(t *testing.T, text string) *scenarios.Scenario {
+func scenario(t testing.TB, text string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Parse("test.yaml", []byte("name: test\n"+text))
 	if err != nil {
@@ -258,28 +259,17 @@ func TestRealServers(t *testing.T) {
 func TestRealMembersOfEtcd(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "etcd")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, word := range []string{Simulated, etcd} {
 		s := scenario(t, "servers: {etcd: 3}\nclients: 2\nlock: {protocol: etcd, ttl: 5s}\n"+
 			"work: {cycles: 3, writes: 1, hold: 10ms}\n")
-		r, err := choice(t, word).Run(live.Options{Scenario: s, Host: "127.0.0.1", Context: context.Background(),
-			Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"client"}}}, s.Plan(1))
+		r, err := own(t, word)(context.Background(), s)
 		if err != nil {
 			t.Fatalf("%s: %v", word, err)
 		}
-		did := map[history.F]int{}
-		for i := range r.History.Events {
-			if e := &r.History.Events[i]; e.Type == history.OK && e.Process != history.Probe {
-				did[e.F]++
-			}
-		}
 		// the seventh key belongs to the probe, which acquires the lock after the clients' six sections
-		if did[history.Acquire] != 6 || did[history.KeySet] != 7 || did[history.KeyGone] != 7 {
-			t.Errorf("%s: %d sections, %d keys put, %d gone", word, did[history.Acquire], did[history.KeySet],
-				did[history.KeyGone])
+		const want = "6 sections, 7 keys set, 7 gone"
+		if got := counted(r.History); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
 		}
 	}
 }
