@@ -97,7 +97,7 @@ func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 		}
 		said := (&Report{Advice: a, Scenario: s}).conclusion()
 		if !a.Interrupted || a.OutOfBudget || !strings.Contains(said, "The search was interrupted. Not tried: ") ||
-			strings.Contains(said, "No change that the format") || strings.Contains(said, "nothing to fix") {
+			strings.Contains(said, "No change that the scenario format") || strings.Contains(said, "nothing to fix") {
 			t.Errorf("after %d runs: %s", after, said)
 		}
 	}

@@ -415,7 +415,7 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "No placement") || strings.Contains(text, "every nanosecond") {
+	if strings.Contains(text, "No way of placing") || strings.Contains(text, "every nanosecond") {
 		t.Errorf("it claims more than was tried:\n%s", text)
 	}
 }
