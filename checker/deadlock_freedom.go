@@ -294,8 +294,10 @@ func starts(faults []*trace.Fault) (w []int) {
 
 // recorded reports whether a server recorded that a key was set for a grant.
 func (t *judge) recorded(g *trace.Grant) bool {
-	return slices.ContainsFunc(t.Keys,
-		func(i int32) bool { e := &t.History.Events[i]; return e.F == history.KeySet && e.Of == g.Attempt })
+	return slices.ContainsFunc(t.Keys, func(i int32) bool {
+		e := &t.History.Events[i]
+		return e.F == history.KeySet && e.Of == g.Attempt && e.Lock == t.Locks[g.Lock].Name
+	})
 }
 
 // crashText names the fault that made a process crash at the given position.

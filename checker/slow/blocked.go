@@ -27,7 +27,7 @@ func (r *reading) blockedBy(a *ask, now history.Time) string {
 			return "stuck behind a crashed holder"
 		}
 	}
-	if s := r.lastSection(a.lock, by); s != nil && s.crashed && s.end < by && !r.everSet(s.attempt) {
+	if s := r.lastSection(a.lock, by); s != nil && s.crashed && s.end < by && !r.everSet(s) {
 		return "stuck behind a crashed holder"
 	}
 	free, first := r.unitsUp(by), ""
@@ -130,8 +130,10 @@ func (r *reading) lastSection(lock history.Lock, by int) (last *section) {
 	return last
 }
 
-func (r *reading) everSet(of history.Attempt) bool {
-	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
+func (r *reading) everSet(s *section) bool {
+	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
+		return e.F == history.KeySet && e.Of == s.attempt && e.Lock == s.lock
+	})
 }
 
 // abandoned finds out why a key is still there although nobody will release it. It returns the cause, or "" if the key
