@@ -45,7 +45,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "forever", read: save(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
 			meaning: "the share of cuts and drifts that never end, and of stopped servers that do not restart"}},
 		{name: "aimed", read: save(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "of the faults that strike at a time, the share aimed at something in the fault-free run: " +
+			meaning: "among the faults that strike at a given time, the share that is aimed at " +
+				"something in the fault-free run: " +
 				"a request or reply (each kind of request is equally likely), " +
 				"an event, an expiry, or the end of a validity"}},
 		{name: "guided", read: save(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
@@ -57,7 +58,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: save(&m.Passes, f.Whole(1, maxCount)),
 			doc: doc{values: "1 to 10000", standard: "`3`",
-				meaning: "the last pass of a point at which a fault may strike; " +
+				meaning: "how often a client may pass a point before faults no longer strike there; " +
 					"with 3, faults strike when the client passes the point for the first, second or third time"}},
 		{name: "messages", read: save(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",

@@ -59,7 +59,7 @@ func (r *Report) repeatCommand() string {
 	if r.Files == "" {
 		return fmt.Sprintf("To get the scenario of each cell, use --out DIR; then repeat its runs with: %s", call)
 	}
-	return fmt.Sprintf("%s holds the scenario of each cell, which expects the outcome shown here. %s repeats it",
+	return fmt.Sprintf("%s contains a scenario for each cell, which expects the outcome shown here. %s repeats it",
 		r.Files, call)
 }
 

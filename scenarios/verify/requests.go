@@ -383,15 +383,15 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 	case nemesis.AtMessages:
 		return fmt.Sprintf("each of %s messages delayed past each threshold: %s", text.Grouped(starts), runs)
 	case nemesis.AtLinks:
-		return fmt.Sprintf("each direction of a connection, after each of its messages, %s in all, "+
-			"for each class of lengths: %s", text.Grouped(starts), runs)
+		return fmt.Sprintf("%s: each direction of each connection, after each of its messages. "+
+			"With each class of lengths, these are %s", text.CountGrouped(starts, "start"), runs)
 	}
 	where := "after each of its events and at each named point that it passes"
 	if k.Placement().AfterAnswers {
 		where = "after each of its events, between a reply and the next request, and at each named point that it passes"
 	}
-	return fmt.Sprintf("each process that the fault can affect, %s, %s in all, with each class of ends: %s", where,
-		text.Grouped(starts), runs)
+	return fmt.Sprintf("%s: each process that the fault can affect, %s. With each class of ends, these are %s",
+		text.CountGrouped(starts, "start"), where, runs)
 }
 
 // Singles enumerates the single faults that can be added to a fault-free run of a scenario with a given seed. Faults
