@@ -11,7 +11,7 @@ import (
 var Pause = register(definition{
 	words:   history.Pause,
 	parts:   []part{target, words("for"), lasting, trigger},
-	meaning: "nothing of the process runs (GC, SIGSTOP, a stalled VM); messages wait for it",
+	meaning: "the process does not run (GC, SIGSTOP, a stalled VM); messages wait for it",
 	target:  anyProcess,
 
 	begin: func(s *striker) { s.w.Pause(s.Target) },

@@ -13,7 +13,7 @@ import (
 var Stall = register(definition{
 	words:   known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
 	parts:   []part{target, words("for"), lasting, trigger},
-	meaning: "nothing of the process runs",
+	meaning: "the process does not run",
 	target:  anyProcess,
 
 	begin: func(s *striker) { s.w.Pause(s.Target) },

@@ -190,7 +190,7 @@ var legends = []struct{ class, swatch, sign, words string }{
 	{"clash", "swatch clash", "", "too many clients inside at once"},
 	{"pause", "swatch pause", "", "paused"},
 	{"wait", "swatch wait", "", "asking for the lock"},
-	{"queued", "swatch wait", "", "below a key: keys set after it"},
+	{"queued", "swatch wait", "", "keys that wait in line behind the key above"},
 	{"down", "swatch down", "", "server down"},
 	{"reading", "glyph dot", "○", "read accepted"},
 	{"writing", "glyph dot", "●", "write accepted"},

@@ -28,7 +28,7 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 		if !o.KeepFaults {
 			own.Faults = nil
 		}
-		return []Assignment{{fmt.Sprintf("the delays drawn with seed %d", o.Seed), &own}}, nil
+		return []Assignment{{fmt.Sprintf("the delays are those drawn with seed %d", o.Seed), &own}}, nil
 	}
 	lo, hi := s.Network.Delay.Lo, s.Network.Delay.Hi
 	all := []linkDelays{{name: "every message takes " + nemesis.FormatDuration((lo+hi)/2), usual: (lo + hi) / 2}}

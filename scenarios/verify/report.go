@@ -106,7 +106,7 @@ func (v *Verification) result() string {
 		if f.AtRandom {
 			by += ", placed at random"
 		}
-		words := fmt.Sprintf("%s is broken %s (%s), where %s.", f.Law, by, f.Cause, delay)
+		words := fmt.Sprintf("%s is broken %s (%s). In that run, %s.", f.Law, by, f.Cause, delay)
 		if faults > 0 {
 			words += " " + v.shorter(faults-1)
 		}

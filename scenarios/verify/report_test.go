@@ -127,7 +127,7 @@ func TestACounterexampleIsToldInFull(t *testing.T) {
 	v.breaks(checker.LeaseExclusion, checker.ValidityMiscounted, 2, singletest.Kleppmann())
 	text := squeezed(verifyText(t, v, 80))
 	for _, want := range []string{"violated",
-		"lease-exclusion is broken by 2 faults (validity miscounted), where every message takes 1.1ms.",
+		"lease-exclusion is broken by 2 faults (validity miscounted). In that run, every message takes 1.1ms.",
 		"No way of placing up to 1 fault of 2 kinds breaks a promise.", "✗ lease-exclusion", "seconds"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
