@@ -39,6 +39,7 @@ GETEX k EX 10 EX 40 -> v
 TTL k -> 40
 SET n 3.0e3007 -> OK
 INCRBYFLOAT n inf -> -ERR increment would produce NaN or Infinity
+INCRBYFLOAT n -INFINITY -> -ERR increment would produce NaN or Infinity
 PUBLISH nobody m -> 0
 EXEC now -> -EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command
 PUBSUB nonsense -> -ERR unknown subcommand 'nonsense'. Try PUBSUB HELP.

@@ -24,8 +24,8 @@ func parseFloat(s string) (*big.Float, bool) {
 	}
 	base := 10
 	switch digits := strings.ToLower(strings.TrimLeft(s, "+-")); {
-	case digits == "infinity":
-		s = s[:len(s)-5]
+	case digits == "inf" || digits == "infinity":
+		s = s[:len(s)-len(digits)] + "inf"
 	case strings.HasPrefix(digits, "0x"):
 		base = 0
 	}

@@ -183,6 +183,8 @@ func (e *Engine) textOf(err error) string {
 		case lua.LString:
 			text = "ERR " + string(o)
 			e.line = lineOf(string(o), e.line)
+		default:
+			text = "ERR " + e.toString(e.state, o)
 		}
 	}
 	return text

@@ -28,8 +28,7 @@ func (e *Engine) redisLibrary() *lua.LTable {
 			L.Push(lua.LString(SHA1Hex(text)))
 			return 1
 		},
-		// does nothing, because a simulated server has no log file
-		"log":                func(*lua.LState) int { return 0 },
+		"log":                e.log,
 		"replicate_commands": func(L *lua.LState) int { L.Push(lua.LTrue); return 1 },
 		"setresp": func(L *lua.LState) int {
 			if L.GetTop() != 1 {
@@ -51,6 +50,20 @@ func (e *Engine) redisLibrary() *lua.LTable {
 	t.RawSetString("REDIS_VERSION_NUM", lua.LNumber(versionNumber(e.version)))
 	e.withhold("redis", t)
 	return t
+}
+
+// log implements redis.log. It only checks its arguments, because a simulated server has no log file.
+func (e *Engine) log(L *lua.LState) int {
+	level, isNumber := numberOf(L.Get(1))
+	switch {
+	case L.GetTop() < 2:
+		return e.raise(L, "ERR redis.log() requires two arguments or more.")
+	case !isNumber:
+		return e.raise(L, "ERR First argument must be a number (log level).")
+	case truncate(float64(level)) < 0 || truncate(float64(level)) > 3:
+		return e.raise(L, "ERR Invalid debug level.")
+	}
+	return 0
 }
 
 // versionNumber encodes a version as a number: 7.1.2 is 0x70102.
@@ -128,6 +141,23 @@ func (e *Engine) ownString() map[string]lua.LGFunction {
 			return 1
 		},
 		"format": e.format,
+		"upper":  changesCase('a', 'z'),
+		"lower":  changesCase('A', 'Z'),
+	}
+}
+
+// changesCase returns string.upper or string.lower, which change the letters from first to last. Like C in its default
+// locale, they change only ASCII letters. Go's functions would also change other letters, and bytes that are not UTF-8.
+func changesCase(first, last byte) lua.LGFunction {
+	return func(L *lua.LState) int {
+		b := []byte(L.CheckString(1))
+		for i, c := range b {
+			if first <= c && c <= last {
+				b[i] = c ^ 0x20
+			}
+		}
+		L.Push(lua.LString(b))
+		return 1
 	}
 }
 

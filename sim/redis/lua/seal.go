@@ -69,8 +69,8 @@ func (e *Engine) openLibraries() {
 	e.globals.RawSetString("_G", e.env)
 	e.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 
-	text := e.choose(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "lower",
-		"match", "reverse", "sub", "upper"}, e.ownString())
+	text := e.choose(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "match",
+		"reverse", "sub"}, e.ownString())
 	e.withhold("string", text)
 	for name, first := range map[string]int{"rep": 2, "sub": 2, "byte": 2, "char": 1} {
 		e.takesNumbers(text, name, first)
@@ -162,7 +162,7 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 		"setmetatable": func(L *lua.LState) int {
 			t := L.CheckTable(1)
 			if e.sealed[t] {
-				L.RaiseError(readOnly)
+				L.Error(lua.LString(readOnly), 0)
 			}
 			L.CheckTypes(2, lua.LTNil, lua.LTTable)
 			if m, ok := t.Metatable.(*lua.LTable); ok && m.RawGetString("__metatable") != lua.LNil {
@@ -183,12 +183,25 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 		},
 		"error": func(L *lua.LState) int {
 			e.line = lineOf(L.Where(1), e.line)
-			L.Error(L.CheckAny(1), L.OptInt(2, 1))
+			L.Error(e.located(L, L.Get(1), L.OptInt(2, 1)), 0)
 			return 0
 		},
 		"pcall":    protectedCall,
 		"tonumber": toNumber,
 	}
+}
+
+// located returns the value that error raises: a text or a number is preceded by the position at the given level, if
+// that is in the script.
+func (e *Engine) located(L *lua.LState, v lua.LValue, level int) lua.LValue {
+	if level <= 0 || !lua.LVCanConvToString(v) {
+		return v
+	}
+	where := L.Where(level) + " "
+	if strings.HasPrefix(where, "[G]") { // a function that is not written in Lua, such as pcall
+		where = ""
+	}
+	return lua.LString(where + e.toString(L, v))
 }
 
 // protectedCall implements pcall. As in Redis 7.0, if Redis raised the error, the script gets only the error's message.
@@ -208,7 +221,7 @@ func protectedCall(L *lua.LState) int {
 		L.Push(lua.LString(err.Error()))
 	default:
 		object := api.Object
-		if t, isTable := object.(*lua.LTable); isTable && t.RawGetString("err").Type() == lua.LTString {
+		if t, isTable := object.(*lua.LTable); isTable && lua.LVCanConvToString(t.RawGetString("err")) {
 			object = t.RawGetString("err")
 		}
 		L.Push(object)
