@@ -31,7 +31,8 @@ func (v vocabulary) index() string {
 func (v vocabulary) score() string {
 	return v.one("0", "1", "-1", "2.5", "1.5", "10", "inf", "-inf", "nan", "x", "", "1700000000000", "1e21", "1e17",
 		"123456789.125", "0.1", "1e-7", "-0",
-		"3.0", "0x10", "1e400", "INF", "-iNFINITY", " 1", "1 ", "9007199254740993", "1700000000000.5", "Infinity", "1e-400",
+		"3.0", "0x10", "1e400", "INF", "-iNFINITY", " 1", "1 ", "9007199254740993", "1700000000000.5",
+		"Infinity", "1e-400",
 		"4611686018427387904")
 }
 func (v vocabulary) bound() string {
