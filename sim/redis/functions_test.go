@@ -37,6 +37,7 @@ var libraryBodies = []string{
 	"redis.register_function{function_name='g', callback=function(k) return #k end, flags={'no-writes'}} " +
 		"redis.register_function{function_name='h', callback=function() return 'h' end, flags={'no-writes'}}",
 	"redis.register_function('f', function() end) redis.register_function('f', function() end)",
+	"local n = 1e15 .. '' redis.register_function('f', function(k) return n .. 1/3 .. #k end)",
 	"redis.register_function('f')", "redis.register_function(1, 2)", "redis.register_function('f', 2)",
 	"redis.register_function(1, function() return 'one' end)", "redis.register_function()",
 	"redis.register_function('f', function() end, 3)", "redis.register_function({}, function() end)",

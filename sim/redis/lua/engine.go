@@ -118,6 +118,7 @@ func (e *Engine) compile(text, chunk string) (f *lua.LFunction, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.TrimSpace(err.Error()))
 	}
+	convertOperands(tree)
 	proto, err := lua.Compile(tree, chunk)
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.TrimSpace(err.Error()))

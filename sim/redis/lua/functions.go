@@ -107,6 +107,7 @@ func (e *Engine) openFunctions() {
 		}
 	})
 	s.loading.RawSetString("redis", e.seal(api))
+	s.loading.RawSetString(textOfOperand, e.globals.RawGetString(textOfOperand))
 	s.loading.Metatable = e.globals.Metatable
 }
 

@@ -67,6 +67,10 @@ func (e *Engine) openLibraries() {
 		e.globals.RawSetString(name, L.NewFunction(f))
 	}
 	e.globals.RawSetString("_G", e.env)
+	e.globals.RawSetString(textOfOperand, L.NewFunction(func(L *lua.LState) int {
+		L.Push(textOf(L.Get(1)))
+		return 1
+	}))
 	e.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 
 	text := e.choose(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "match",
@@ -75,6 +79,10 @@ func (e *Engine) openLibraries() {
 	for name, first := range map[string]int{"rep": 2, "sub": 2, "byte": 2, "char": 1} {
 		e.takesNumbers(text, name, first)
 	}
+	for name, count := range map[string]int{"byte": 1, "find": 2, "gmatch": 2, "gsub": 3, "len": 1, "lower": 1, "match": 2,
+		"rep": 1, "reverse": 1, "sub": 1, "upper": 1} {
+		e.takesTexts(text, name, count)
+	}
 	e.globals.RawSetString("string", e.seal(text))
 	texts := L.NewTable() // needed for calls such as ("x"):upper()
 	texts.RawSetString("__index", text)
@@ -82,7 +90,10 @@ func (e *Engine) openLibraries() {
 	e.arithmetic(texts)
 	L.SetMetatable(lua.LString(""), texts)
 
-	tables := e.choose(base.RawGetString("table"), []string{"concat", "getn", "maxn"}, nil)
+	tables := e.choose(base.RawGetString("table"), []string{"getn", "maxn"},
+		map[string]lua.LGFunction{"concat": concat})
+	e.takesTexts(tables, "concat", 2)
+	e.takesNumbers(tables, "concat", 3)
 	for _, name := range []string{"insert", "remove", "sort"} {
 		tables.RawSetString(name, L.NewFunction(e.guarded(base.RawGetString("table").(*lua.LTable).RawGetString(name))))
 	}
