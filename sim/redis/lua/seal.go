@@ -79,8 +79,8 @@ func (e *Engine) openLibraries() {
 	for name, first := range map[string]int{"rep": 2, "sub": 2, "byte": 2, "char": 1} {
 		e.takesNumbers(text, name, first)
 	}
-	for name, count := range map[string]int{"byte": 1, "find": 2, "gmatch": 2, "gsub": 3, "len": 1, "lower": 1, "match": 2,
-		"rep": 1, "reverse": 1, "sub": 1, "upper": 1} {
+	for name, count := range map[string]int{"byte": 1, "find": 2, "gmatch": 2, "gsub": 3, "len": 1, "lower": 1,
+		"match": 2, "rep": 1, "reverse": 1, "sub": 1, "upper": 1} {
 		e.takesTexts(text, name, count)
 	}
 	e.globals.RawSetString("string", e.seal(text))
