@@ -73,16 +73,7 @@ func (e *Engine) openLibraries() {
 	}))
 	e.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 
-	text := e.choose(base.RawGetString("string"), []string{"byte", "char", "find", "gmatch", "gsub", "len", "match",
-		"reverse", "sub"}, e.ownString())
-	e.withhold("string", text)
-	for name, first := range map[string]int{"rep": 2, "sub": 2, "byte": 2, "char": 1} {
-		e.takesNumbers(text, name, first)
-	}
-	for name, count := range map[string]int{"byte": 1, "find": 2, "gmatch": 2, "gsub": 3, "len": 1, "lower": 1,
-		"match": 2, "rep": 1, "reverse": 1, "sub": 1, "upper": 1} {
-		e.takesTexts(text, name, count)
-	}
+	text := e.stringLibrary(base.RawGetString("string"))
 	e.globals.RawSetString("string", e.seal(text))
 	texts := L.NewTable() // needed for calls such as ("x"):upper()
 	texts.RawSetString("__index", text)
@@ -119,6 +110,21 @@ func (e *Engine) openLibraries() {
 	strict.RawSetString("__index", L.NewFunction(missing))
 	e.globals.Metatable = strict
 	e.openFunctions()
+}
+
+// stringLibrary returns the Lua table "string". from is gopher-lua's.
+func (e *Engine) stringLibrary(from lua.LValue) *lua.LTable {
+	text := e.choose(from, []string{"byte", "char", "find", "gmatch", "gsub", "len", "match",
+		"reverse", "sub"}, e.ownString())
+	e.withhold("string", text)
+	for name, first := range map[string]int{"rep": 2, "sub": 2, "byte": 2, "char": 1} {
+		e.takesNumbers(text, name, first)
+	}
+	for name, count := range map[string]int{"byte": 1, "find": 2, "gmatch": 2, "gsub": 3, "len": 1, "lower": 1,
+		"match": 2, "rep": 1, "reverse": 1, "sub": 1, "upper": 1} {
+		e.takesTexts(text, name, count)
+	}
+	return text
 }
 
 // openFormats creates the libraries that encode and decode data.
