@@ -67,10 +67,7 @@ func (e *Engine) openLibraries() {
 		e.globals.RawSetString(name, L.NewFunction(f))
 	}
 	e.globals.RawSetString("_G", e.env)
-	e.globals.RawSetString(textOfOperand, L.NewFunction(func(L *lua.LState) int {
-		L.Push(textOf(L.Get(1)))
-		return 1
-	}))
+	e.globals.RawSetString(textOfOperand, L.NewFunction(convertOperand))
 	e.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 
 	text := e.stringLibrary(base.RawGetString("string"))

@@ -21,6 +21,12 @@ func textOf(v lua.LValue) lua.LValue {
 	return v
 }
 
+// convertOperand is the function textOfOperand.
+func convertOperand(L *lua.LState) int {
+	L.Push(textOf(L.Get(1)))
+	return 1
+}
+
 // takesTexts makes a library function convert number arguments to text by Lua's rules. count is the number of arguments
 // to convert.
 func (e *Engine) takesTexts(library *lua.LTable, name string, count int) {
