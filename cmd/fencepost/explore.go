@@ -118,9 +118,7 @@ func (x *explore) refuse() error {
 			"name another folder with --out", x.Out,
 			before.Seeds, before.From, before.Shard)
 	case !before.Finished():
-		return fmt.Errorf("%s holds this exploration, which is not finished; continue it with: "+
-			"%s explore --resume %s", x.Out,
-			output.Program(), output.Word(x.Out))
+		return fmt.Errorf("%s holds this exploration, which is not finished; continue it with: %s", x.Out, x.Resume())
 	}
 	return nil
 }
@@ -131,6 +129,12 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 		if changed(flag) {
 			return fmt.Errorf("--%s cannot be used with --resume: "+
 				"the exploration keeps the value that it began with", flag)
+		}
+	}
+	for _, flag := range []string{"run", "client"} {
+		if changed(flag) && len(args) == 0 {
+			return fmt.Errorf("--%s needs the name of what was explored: "+
+				"write the same SCENARIO, FILE or FOLDER before --resume", flag)
 		}
 	}
 	if _, err := task.ReadResult(x.resume, task.ExplorationFile); err != nil {
@@ -145,18 +149,15 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if x.Found, err = task.ReadResult(x.resume, task.ExplorationFile); err != nil {
 		return err
 	}
-	if x.test == "" {
-		if x.Scenario, err = task.ScenarioIn(x.resume, x.Found.Scenario, x.Found.Matches); err != nil {
-			return err
+	if len(args) == 0 {
+		x.Scenario, err = task.ScenarioIn(x.resume, x.Found.Scenario, x.Found.Matches)
+	} else if x.Scenario, x.Test, err = task.OpenWith(args[0], x.test, x.client); err == nil {
+		if err = x.Found.Matches(x.Scenario); err != nil {
+			err = fmt.Errorf("%s %w", x.resume, err)
 		}
 	}
-	if len(args) == 1 {
-		if x.Scenario, x.Test, err = task.OpenWith(args[0], x.test, x.client); err != nil {
-			return err
-		}
-		if err := x.Found.Matches(x.Scenario); err != nil {
-			return fmt.Errorf("%s %w", x.resume, err)
-		}
+	if err != nil {
+		return err
 	}
 	if changed("seeds") {
 		if x.seeds < x.Found.Seeds {

@@ -144,8 +144,8 @@ name.`,
 // returns all scenarios. If nothing matches, it returns an error.
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("%q is not a valid pattern: close the [ with a ]", pattern)
+	if _, err := path.Match(pattern, ""); err != nil && isGlob(pattern) {
+		return nil, fmt.Errorf("%q is not a valid pattern: close each [ with a ], and write a character after each \\", pattern)
 	}
 	for _, section := range scenarios.Sections {
 		part := listedSection{title: section.Title}
@@ -195,9 +195,12 @@ func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }
 
+// isGlob reports whether a pattern selects by name. Any other pattern is a text to search for.
+func isGlob(pattern string) bool { return strings.ContainsAny(pattern, "*?[") }
+
 // matches reports whether a scenario matches a pattern, which must be in lower case.
 func matches(pattern, section string, s *scenarios.Scenario) bool {
-	if strings.ContainsAny(pattern, "*?[") {
+	if isGlob(pattern) {
 		match, err := path.Match(pattern, s.Name)
 		return err == nil && match
 	}

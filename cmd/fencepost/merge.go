@@ -122,7 +122,11 @@ func (m *merge) runs(whole *search.Result, s *scenarios.Scenario) error {
 
 // spare returns an error if writing the merged result to the path out would overwrite one of the inputs.
 func (m *merge) spare(out string) error {
-	same := func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) }
+	there, err := os.Stat(out)
+	same := func(dir string) bool {
+		shard, problem := os.Stat(dir)
+		return err == nil && problem == nil && os.SameFile(shard, there)
+	}
 	if len(m.dirs) > 1 && slices.ContainsFunc(m.dirs, same) {
 		return fmt.Errorf("%s is one of the shards; name another folder with --out", out)
 	}

@@ -11,6 +11,7 @@ package output
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,9 +33,10 @@ type Frame struct {
 	Out     string // the folder of the command's results; empty: none
 	All     bool   // whether the text omits nothing
 
-	Files   *Files // all files to write; set by Open
-	command *cobra.Command
-	began   time.Time // when the command's work began, on the host's clock
+	Files    *Files // all files to write; set by Open
+	command  *cobra.Command
+	began    time.Time // when the command's work began, on the host's clock
+	progress bool      // whether the command reports progress
 }
 
 // Register adds the --json, --junit and --html flags to a command. The argument page is the help text of --html. If it
@@ -106,10 +108,7 @@ func (f *Frame) Emit(d *document.Document, s document.Result) error {
 		}
 	}
 	f.count(d.Suite)
-	if err := f.Show(d); err != nil {
-		return err
-	}
-	if err := f.Files.Finish(); err != nil {
+	if err := errors.Join(f.Show(d), f.Files.Finish()); err != nil {
 		return err
 	}
 	if s == document.Passed {
@@ -127,6 +126,9 @@ func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
 func (f *Frame) Show(d *document.Document) error {
+	if terminal := terminalOf(f.command.ErrOrStderr()); terminal != nil && f.progress {
+		fmt.Fprint(terminal, clearLine) // work that was interrupted leaves its last progress report there
+	}
 	w := f.command.OutOrStdout()
 	if !f.JSON {
 		s := screenOf(w)
@@ -161,5 +163,6 @@ func (f *Frame) count(s document.Suite) {
 // Progress returns a function that reports progress on standard error. Its arguments are a word for what is being
 // counted, the current count, and the total.
 func (f *Frame) Progress() func(what string, done, of int) {
+	f.progress = true
 	return ProgressOn(f.command.ErrOrStderr())
 }

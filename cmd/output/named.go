@@ -56,6 +56,9 @@ func (f *Files) claim(flag, path string, kind fileKind) error {
 		return fmt.Errorf("--%s and --%s name the same file, %s", other, flag, path)
 	}
 	f.named[real] = flag
+	if isSpecial(real) { // nothing will be created in its folder
+		return nil
+	}
 	if err := safefile.Writable(filepath.Dir(real)); err != nil {
 		return fmt.Errorf("cannot write to the folder %s: %w", filepath.Dir(path), err)
 	}
@@ -78,7 +81,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 		return "", err
 	case info.IsDir():
 		return "", errors.New("is a folder; name a file in it")
-	case !info.Mode().IsRegular(): // for example a terminal, a pipe, or /dev/null
+	case isSpecial(path):
 		return real, nil
 	}
 	if real, err = filepath.EvalSymlinks(real); err != nil {
@@ -101,11 +104,18 @@ func (f *Files) write(path string, kind fileKind, content []byte) {
 	if kind == webPage {
 		content = seal(content)
 	}
-	if info, err := os.Stat(real); err == nil && !info.Mode().IsRegular() {
+	if isSpecial(real) {
 		f.Fail(safefile.Append(real, content))
 		return
 	}
 	f.Fail(safefile.Replace(real, content))
+}
+
+// isSpecial reports whether a path names something that can be written to but not replaced, such as a terminal, a pipe
+// or /dev/null.
+func isSpecial(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // Create writes a new file for the user to edit; the program does not overwrite it later. Create returns an error if

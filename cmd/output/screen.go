@@ -26,10 +26,7 @@ const defaultWidth = 80
 // terminal, there are no colors. Either way, the COLUMNS environment variable overrides the width.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}
-	if p, ok := w.(*printable); ok {
-		w = p.to
-	}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := terminalOf(w); f != nil {
 		s.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			s.width = width
@@ -41,14 +38,25 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// ProgressOn returns a function that reports progress. On a terminal, it shows how much has been done, and how fast, at
-// most ten times a second; otherwise it does nothing.
-var ProgressOn = func(w io.Writer) func(what string, done, of int) {
+// terminalOf returns the terminal that w writes to, or nil if w does not write to a terminal.
+func terminalOf(w io.Writer) *os.File {
 	if p, ok := w.(*printable); ok {
 		w = p.to
 	}
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// clearLine erases the line that the cursor is on, and moves the cursor to its beginning.
+const clearLine = "\r\x1b[K"
+
+// ProgressOn returns a function that reports progress. On a terminal, it shows how much has been done, and how fast, at
+// most ten times a second; otherwise it does nothing.
+var ProgressOn = func(w io.Writer) func(what string, done, of int) {
+	f := terminalOf(w)
+	if f == nil {
 		return func(string, int, int) {}
 	}
 	last := time.Now()
@@ -59,10 +67,10 @@ var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 		}
 		switch now := time.Now(); {
 		case done == of:
-			fmt.Fprint(f, "\r\x1b[K")
+			fmt.Fprint(f, clearLine)
 		case now.Sub(last) > 100*time.Millisecond:
 			last = now
-			fmt.Fprintf(f, "\r\x1b[K%d of %d %s%s", done, of, what, rate(done-before, now.Sub(begin)))
+			fmt.Fprintf(f, clearLine+"%d of %d %s%s", done, of, what, rate(done-before, now.Sub(begin)))
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 func (x *Exploration) repeat() string {
 	e := x.Found
 	if !e.Finished() {
-		return fmt.Sprintf("%s explore --resume %s", output.Program(), output.Word(x.Out))
+		return x.Resume()
 	}
 	call := fmt.Sprintf("%s explore %s --seed %d --seeds %d", output.Program(), x.Test.Argument(x.Scenario), e.From,
 		e.Seeds)
@@ -99,6 +99,15 @@ func (x *Exploration) repeat() string {
 		call += " --shard " + e.Shard.String()
 	}
 	return call
+}
+
+// Resume returns the command that continues the exploration. If the lock's code is not in the folder, it names the code.
+func (x *Exploration) Resume() string {
+	code := ""
+	if x.Test != nil {
+		code = x.Test.Argument(x.Scenario) + " "
+	}
+	return fmt.Sprintf("%s explore %s--resume %s", output.Program(), code, output.Word(x.Out))
 }
 
 // finding shrinks finding i if that has not been done yet, and writes the result.

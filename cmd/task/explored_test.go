@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -98,5 +99,21 @@ func TestAViolationThatCannotBeRepeatedIsReported(t *testing.T) {
 	}
 	if !promised {
 		t.Error("no violation of the promised law is among them")
+	}
+}
+
+// TestAnExplorationOfAProgramIsContinuedWithIt checks that the command that continues an exploration names the program
+// whose lock was explored, which is not in the folder.
+func TestAnExplorationOfAProgramIsContinuedWithIt(t *testing.T) {
+	s := unsteady(t)
+	e, err := search.NewExploration(s, 1, 40, search.Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := Exploration{Scenario: s, Found: e, Test: &Guest{programs: &live.Virtual{}, client: "a worker"}}
+	x.Out = "out"
+	const want = " explore unsteady --client 'a worker' --resume out"
+	if got := x.repeat(); !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end with %q", got, want)
 	}
 }

@@ -24,9 +24,9 @@ const ahead = 4096
 // burst is the number of portions that the coordinator queues before it looks for new results again.
 const burst = 64
 
-// Limits for dividing a stage into portions. A stage with enough positions has at least minPortions portions, so that
-// every worker gets one. It has about maxPortions portions or fewer, so that the server can keep them in memory. To
-// achieve this, portions may be larger than the stage requests, up to maxSize positions.
+// Limits for dividing a stage into portions. A stage with enough positions has about minPortions portions or more, so
+// that many workers can share it. It has fewer than twice maxPortions portions, so that the server can keep them in
+// memory. To achieve this, portions may be larger than the stage requests, up to maxSize positions.
 const (
 	minPortions = 64
 	maxPortions = 20_000
@@ -159,7 +159,7 @@ type fold struct {
 	take    func(campaign.Part) error
 	due     covered // the positions that count
 	covered covered // the positions of due that were counted
-	next    uint64  // the stream sequence of the next result to look at
+	next    uint64  // the stream sequence of the next result to look at; 0: the stage has no stored results
 	given   uint64  // all positions below this one that count are covered or were queued
 	end     *ending // how the stage was ended early; nil if it was not
 	at      int     // the stage's index in progress.Stages
