@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -117,8 +118,8 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	for _, flag := range given[kind] {
 		goes[flag] = true
 	}
-	for _, list := range given {
-		for _, flag := range list {
+	for _, other := range slices.Sorted(maps.Keys(given)) {
+		for _, flag := range given[other] {
 			if !goes[flag] && c.Flags().Changed(flag) {
 				with := "--" + kind
 				if kind == "explore" {
@@ -137,7 +138,7 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	case !r.ofFiles() && len(files) > 0:
 		return fmt.Errorf("--%s runs its own scenarios and takes no arguments", kind)
 	case r.ofFiles() && len(files) == 0:
-		return fmt.Errorf("%s needs scenarios, by name or file, or --corpus or --compare\nsee: fencepost %s -h",
+		return fmt.Errorf("%s needs scenarios, by name or file, or --corpus or --compare\nsee: %s -h",
 			c.Name(), c.CommandPath())
 	case kind == "advise" && r.seeds > task.MostAdviceSeeds:
 		return fmt.Errorf("--seeds must be at most %d with --advise, not %d", task.MostAdviceSeeds, r.seeds)

@@ -34,7 +34,8 @@ type subject interface {
 	state() state
 	// conclude reports what the search has found, in the same way as the command that searches in a single process.
 	conclude(ctx context.Context, f output.Frame) error
-	// story performs the run that demonstrates a finding, and returns its report.
+	// story performs the run that demonstrates a finding, and returns its report. It may be called on any goroutine, and
+	// in a process that does not perform the search.
 	story(f finding) (*document.Document, error)
 	close()
 }
@@ -192,7 +193,11 @@ func (x *exploration) conclude(ctx context.Context, f output.Frame) error {
 }
 
 func (x *exploration) story(f finding) (*document.Document, error) {
-	plans, err := x.Found.Plans(x.Scenario)
+	prepare := search.NewPlans
+	if search.Guides(x.Scenario, x.options.Seeds) {
+		prepare = search.NewGuidedPlans
+	}
+	plans, err := prepare(x.Scenario)
 	if err != nil {
 		return nil, err
 	}

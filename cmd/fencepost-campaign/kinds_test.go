@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // lockPackage is a package outside this module that contains a Go lock.
@@ -172,3 +175,27 @@ clients: 1
 lock: {protocol: set-nx-px, ttl: 1s}
 work: {cycles: 1, hold: 1ms, writes: 0}
 `
+
+// TestAFindingIsShownByAnyProcess checks that a process that only follows a campaign can show the run of a finding, as
+// status --serve does. Such a process has not performed the search.
+func TestAFindingIsShownByAnyProcess(t *testing.T) {
+	t.Parallel()
+	s, err := scenarios.Named("kleppmann-gc-pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seeds := range []string{"10", "100000"} {
+		x, err := openScenario(entry{Kind: "explore", Name: s.Name, Options: []byte(`{"from":1,"seeds":` + seeds + `}`)},
+			s.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := x.story(finding{Finding: campaign.Finding{Law: checker.MutualExclusion, First: 3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Name != s.Name || d.Size != "seed 0" { // a plan aimed at a run keeps the run's seed
+			t.Errorf("with %s seeds: %q, %q", seeds, d.Name, d.Size)
+		}
+	}
+}

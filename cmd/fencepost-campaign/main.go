@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -76,12 +75,9 @@ leave and be killed at any time. The report is the same as if one machine had do
 		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.SetUsageTemplate(strings.NewReplacer("{{.CommandPath}}", "fencepost {{.CommandPath}}", "{{.UseLine}}",
-		"fencepost {{.UseLine}}").Replace(root.UsageTemplate()))
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "fencepost campaign"}
 	root.CompletionOptions.DisableDefaultCmd = true // the program fencepost generates the completion script
 	root.AddCommand(newRun(c), newStart(c), newWork(c), newStatus(c), newReport(c), newStop(c))
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%s\nsee: fencepost %s -h", output.FlagProblem(c, err), c.CommandPath())
-	})
+	root.SetFlagErrorFunc(output.FlagProblem)
 	return root
 }

@@ -88,6 +88,11 @@ func TestCallsThatCannotBe(t *testing.T) {
 		if got.code != exitBadInput || !strings.Contains(got.problems, want) {
 			t.Errorf("%v: exit %d: %s\nwant: %s", args, got.code, got.problems, want)
 		}
+		for _, said := range strings.SplitAfter(got.problems, "see: ")[1:] {
+			if !strings.HasPrefix(said, "fencepost ") || strings.Count(got.problems, "see: ") > 1 {
+				t.Errorf("%v: the help should be named once, by the command to type: %s", args, got.problems)
+			}
+		}
 	}
 	if entries, err := os.ReadDir(filepath.Join(dir, "nowhere")); err == nil {
 		t.Errorf("a folder was made: %v", entries)
