@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +33,8 @@ type Config struct {
 	// the scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used.
 	// The -locktest.plan flag does the same.
 	Replay string
-	// Scenario is the text of a scenario file whose lock has the protocol "library". If it is set, the fields from
-	// Servers to Precautions must not be set.
+	// Scenario is the path of a scenario file whose lock has the protocol "library". If it is set, the fields from
+	// Servers to Precautions must not be set, except that Plan may be empty but not nil: then no faults are drawn.
 	Scenario string
 	// Servers are the lock servers. The default is one Redis server that syncs every write.
 	Servers Servers
@@ -253,6 +254,25 @@ type Precautions struct {
 // draws reports whether s's runs have random faults.
 func (c *Config) draws(s *scenarios.Scenario) bool {
 	return !c.EachFault && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
+}
+
+// fieldsRefused returns an error message if the number of seeds is negative, or if c sets both Scenario and a field that
+// Scenario replaces. Otherwise it returns "".
+func (c *Config) fieldsRefused() string {
+	if c.Seeds < 0 {
+		return fmt.Sprintf("Config.Seeds must not be negative: it is %d", c.Seeds)
+	}
+	all := reflect.ValueOf(*c)
+	first, _ := all.Type().FieldByName("Servers")
+	last, _ := all.Type().FieldByName("Precautions")
+	for i := first.Index[0]; c.Scenario != "" && i <= last.Index[0]; i++ {
+		name := all.Type().Field(i).Name
+		if !all.Field(i).IsZero() && (name != "Plan" || len(c.Plan) > 0) {
+			return fmt.Sprintf("Config.%s cannot be used with Scenario: write it in the scenario file, %s", name,
+				c.Scenario)
+		}
+	}
+	return ""
 }
 
 // scenario returns the scenario that a Config describes. It does not contain the lock's code.

@@ -162,6 +162,23 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	}
 }
 
+func TestWhatDoesNotGoWithAScenario(t *testing.T) {
+	for want, c := range map[string]Config{
+		"Config.Seeds must not be negative: it is -1": {Seeds: -1},
+		"Config.Servers cannot be used with Scenario: write it in the scenario file, lock.yaml": {Scenario: "lock.yaml",
+			Servers: Redis(3)},
+		"Config.Plan cannot be used with Scenario: write it in the scenario file, lock.yaml": {Scenario: "lock.yaml",
+			Plan: []string{"pause client-1 for 3s at 1s"}},
+		"Config.Precautions cannot be used with Scenario: write it in the scenario file, lock.yaml": {
+			Scenario: "lock.yaml", Precautions: Precautions{Fences: true}},
+		"": {Scenario: "lock.yaml", Plan: []string{}, Seeds: 5, SkipTrial: true, Laws: LeaseLaws},
+	} {
+		if got := c.fieldsRefused(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestAFaultThatNeverStrikesIsReported checks that the report says so if a fault names a message that no run sends. A
 // name that matches two messages must be rejected, and both messages must be listed.
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {

@@ -125,7 +125,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	if err != nil {
 		t.Fatalf("locktest: the plan to run: %v", err)
 	}
-	if problem := c.eachFaultRefused(); problem != "" {
+	if problem := cmp.Or(c.eachFaultRefused(), c.fieldsRefused()); problem != "" {
 		t.Fatal("locktest: " + problem)
 	}
 	s, err := c.scenario(scenarioName(t.Name()))
@@ -148,7 +148,8 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 		work(t, s, &c, k)
 		return nil, nil
 	}
-	return &parent{t: t, config: &c, call: call, begun: time.Now(), guided: c.guides(s)}, seeds
+	return &parent{t: t, config: &c, call: call, begun: time.Now(), guided: c.guides(s),
+		fixed: !c.EachFault && !c.draws(s)}, seeds
 }
 
 // fuzzed reports whether a test is a fuzz target whose inputs come from the fuzzer.
@@ -291,6 +292,7 @@ type parent struct {
 	one    bool // a single seed is requested
 	// guided is set if a seed's plan depends on the runs of earlier seeds in its block.
 	guided bool
+	fixed  bool // all runs have the same faults
 
 	stop context.CancelFunc // function that ends the runs
 

@@ -192,6 +192,11 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 		if got := p.confidence(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
+		p.fixed = true
+		want := strings.Replace(test.want, "of this mix", "with these faults", 1)
+		if got := p.confidence(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

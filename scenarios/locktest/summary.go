@@ -158,8 +158,11 @@ func (p *parent) summary() string {
 		size += fmt.Sprintf(", %d not judged (Config.IgnoredGoroutines)", n)
 	}
 	standing := document.Standing{Result: document.Passed, Promise: true}
-	if len(failures) > 0 {
+	switch {
+	case len(failures) > 0:
 		standing.Result = document.Failed
+	case len(p.runs) == 0:
+		standing.Result = document.Undecided
 	}
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
 		Tone: standing.Tone()}, Body: []document.Block{p.listedLaws().RateTable(p.config.promise()), index(failures),
@@ -216,7 +219,7 @@ func (p *parent) closest() document.Facts {
 // confidence returns a sentence with an upper bound on the violation rate, given that these runs showed no violation.
 // The bound applies to the promised laws that were exercised and never violated. Runs whose plans were chosen on the
 // basis of other runs do not count. confidence returns "" if there is no such law, if there were too few runs for a
-// bound, or if the faults were not random.
+// bound, or if single faults were tried one after another.
 func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string
@@ -235,11 +238,15 @@ func (p *parent) confidence() string {
 		return ""
 	}
 	schedules, oneIn := text.CountGrouped(n, "schedule"), text.Grouped(campaign.OneIn(free))
+	kind := "of this mix"
+	if p.fixed {
+		kind = "with these faults"
+	}
 	none := "no violation in " + schedules
-	rate := fmt.Sprintf("with 95%% confidence, fewer than 1 in %s schedules of this mix breaks a promise", oneIn)
+	rate := fmt.Sprintf("with 95%% confidence, fewer than 1 in %s schedules %s breaks a promise", oneIn, kind)
 	if !all {
 		none = fmt.Sprintf("no violation of %s in %s", text.Join(silent, " or "), schedules)
-		rate = fmt.Sprintf("with 95%% confidence, fewer than 1 in %s schedules of this mix shows one", oneIn)
+		rate = fmt.Sprintf("with 95%% confidence, fewer than 1 in %s schedules %s shows one", oneIn, kind)
 	}
 	if free < n {
 		return fmt.Sprintf("%s: based on the %s with purely random faults, %s", none, text.Grouped(free), rate)
