@@ -92,7 +92,7 @@ func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 
 // With returns a copy of a scenario that runs the given command for each client.
 func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, error) {
-	v, err := live.NewVirtual(s, client)
+	v, err := live.NewVirtual(client)
 	if err != nil {
 		return nil, nil, err
 	}

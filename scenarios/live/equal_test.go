@@ -149,7 +149,7 @@ func printRuns(t *testing.T, command string, seeds int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := NewVirtual(s, command)
+	v, err := NewVirtual(command)
 	if err != nil {
 		t.Fatal(err)
 	}

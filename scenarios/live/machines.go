@@ -31,8 +31,9 @@ type Virtual struct {
 }
 
 // NewVirtual returns a Virtual whose clients each run the given command, without a shell. It returns an error if the
-// command is not valid, or if this host does not allow programs to be traced.
-func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
+// command cannot be split into words, or if this host cannot run programs in virtual time. A scenario whose clients
+// cannot be programs is refused when it is run.
+func NewVirtual(command string) (*Virtual, error) {
 	words, err := wordsOf(command)
 	if err != nil {
 		return nil, err

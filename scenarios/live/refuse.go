@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// RefusedError reports that a scenario or a fault cannot be carried out in real time.
+// RefusedError reports that a scenario or a fault cannot be carried out with these servers and clients.
 type RefusedError struct {
 	Line   string // the fault's line in the plan; empty if the whole scenario is refused
 	Number int    // the fault's number in the plan, counted from 1

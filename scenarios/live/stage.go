@@ -175,6 +175,7 @@ func (st *stage) ready() bool {
 	return st.front.Settled() && !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
 }
 
+// late returns the error for a run whose clients were not ready in time.
 func (st *stage) late() error {
 	for _, k := range st.clients {
 		if !k.isReady() {
@@ -189,7 +190,8 @@ func (st *stage) late() error {
 			return &process.LateError{Err: err}
 		}
 	}
-	return nil
+	return &process.LateError{Err: fmt.Errorf("some connections were not open within %v of the start of the clients",
+		st.Patience)}
 }
 
 // Run runs the world in real time.

@@ -50,7 +50,7 @@ func inVirtualTimeOf(t *testing.T, s *scenarios.Scenario, command string) *scena
 	if err := traced.Allowed(); err != nil {
 		testkit.Lacks(t, err)
 	}
-	v, err := NewVirtual(s, command)
+	v, err := NewVirtual(command)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestStopEndsRunsInVirtualTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := NewVirtual(s, redisPy(t))
+	v, err := NewVirtual(redisPy(t))
 	if err != nil {
 		t.Fatal(err)
 	}

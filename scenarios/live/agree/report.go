@@ -27,8 +27,9 @@ type Agreement struct {
 	Repeat      string // command that repeats the comparison
 }
 
-// Standing returns Failed if the simulated and the real outcome differ in any scenario. It returns Undecided if no
-// scenario agrees, if some scenario failed, or if the comparison was interrupted. Otherwise, it returns Passed.
+// Standing returns Failed if the simulated and the real outcome of any scenario differ for no known reason. It returns
+// Undecided if no scenario agrees, if some scenario failed, or if the comparison was interrupted. Otherwise, it returns
+// Passed.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:

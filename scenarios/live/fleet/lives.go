@@ -163,6 +163,7 @@ func (l *Lives) Resume() { l.hold(false) }
 
 func (l *Lives) hold(on bool) {
 	if err := l.Daemon.Hold(on); err != nil {
-		l.Fail(fmt.Errorf("pausing %s: %w", l.Daemon.Name, err))
+		what := map[bool]string{true: "pausing", false: "resuming"}[on]
+		l.Fail(fmt.Errorf("%s %s: %w", what, l.Daemon.Name, err))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -336,5 +337,17 @@ func TestManyThatEndAtOnce(t *testing.T) {
 		if s := p.ended(); s.Code != i {
 			t.Fatalf("exit %d: it %v", i, s)
 		}
+	}
+}
+
+// TestAKeeperThatCannotCleanUpIsReported checks that Close returns the keeper's last report, which says why the folder
+// could not be deleted.
+func TestAKeeperThatCannotCleanUpIsReported(t *testing.T) {
+	r, w := io.Pipe()
+	k := &Keeper{cmd: exec.Command("true"), orders: w, gone: make(chan struct{}), running: map[int]*Process{}}
+	go io.Copy(io.Discard, r)
+	k.listen(bufio.NewReader(strings.NewReader(`{"ID":0,"Error":"the folder is busy"}` + "\n")))
+	if err := k.Close(); err == nil || err.Error() != "the folder is busy" {
+		t.Error(err)
 	}
 }

@@ -28,6 +28,7 @@ type Keeper struct {
 	last    uint64
 	answers map[uint64]chan answer
 	running map[int]*Process
+	failed  error // why the keeper could not clean up; read it once gone is closed
 }
 
 // answer is the keeper's report on an order. process is the process that the order was about, or nil if it is not
@@ -108,9 +109,12 @@ func (k *Keeper) listen(in *bufio.Reader) {
 		}
 		k.mu.Lock()
 		p := k.running[r.PID]
-		if r.ID == 0 {
+		switch {
+		case r.ID == 0 && r.Exit == nil: // the keeper could not clean up
+			k.failed = errors.New(r.Error)
+		case r.ID == 0:
 			k.end(p, r.Exit.status())
-		} else {
+		default:
 			if p == nil && r.Error == "" && !r.Ended { // the report is about a new process
 				p = &Process{k: k, pid: r.PID, done: make(chan struct{})}
 				k.running[r.PID] = p
@@ -209,14 +213,14 @@ func reason(err error) error {
 }
 
 // Close kills everything that the keeper has started, including all descendants, and deletes the folder. It returns
-// once this is done.
+// once this is done, with an error if the folder could not be deleted.
 func (k *Keeper) Close() error {
 	err := k.orders.Close()
 	<-k.gone
 	if errors.Is(err, os.ErrClosed) {
-		return nil
+		err = nil
 	}
-	return err
+	return errors.Join(err, k.failed)
 }
 
 // ended waits until the process has ended, and returns how it ended.

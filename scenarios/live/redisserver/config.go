@@ -70,7 +70,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return errors.New("CLIENT PAUSE would also stop the connections through which the server is observed: " +
 			"pause the server instead, or remove --servers")
 	case nemesis.ExpireSession:
-		return errors.New("only etcd and ZooKeeper have sessions")
+		return errors.New("a Redis server has no sessions that could expire")
 	case nemesis.SlowFsync:
 		if c.Persistence == store.None {
 			return nil // without fsyncs, the fault has no effect

@@ -95,7 +95,10 @@ func (n *watcher) listen(x *life) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.ask("SUBSCRIBE", switchMaster); err != nil || n.tune(x.admin) != nil {
+	if _, err = w.ask("SUBSCRIBE", switchMaster); err == nil {
+		err = n.tune(x.admin)
+	}
+	if err != nil {
 		w.close()
 		return err
 	}
