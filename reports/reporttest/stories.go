@@ -42,7 +42,7 @@ func (t *Builder) story(scenario, summary string, plan []string, broken ...check
 	return s
 }
 
-// agreed returns the answers of the two linearizability checkers if both find the given outcome.
+// agreed returns the answers of the two judges of mutual exclusion if both find the given outcome.
 func agreed(o checker.Outcome) checker.Judges {
 	if o == checker.Violated {
 		return checker.Judges{Porcupine: checker.Refuted, Interval: checker.Refuted}

@@ -377,7 +377,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 	if e.Why != history.NotRecorded {
 		return
 	}
-	for other, r := range a.keys { // no matter which member it was set on
+	for other, r := range a.keys { // no matter which server it was set on
 		if other.lock == e.Lock && other.member == e.Member {
 			k := &a.l.servers[r.lane].Keys[r.i]
 			k.end(pos, e.Time)

@@ -46,12 +46,12 @@ type laneTitle struct {
 }
 
 // shape is one item in the plot. A box extends from A to B. A mark is at A. A ray and a message are lines from A at
-// height Y to B at height Y2.
+// height Y to B at height Y2. A label belongs to the span from A to B.
 type shape struct {
-	Kind      string // box, mark, ray, message
+	Kind      string // box, mark, ray, message, label
 	Class     string
-	A, B      int64 // true time, ns
-	X, Width  string
+	A, B      int64  // true time, ns
+	X, Width  string // Width is the x-coordinate of B for a ray and a message
 	Y, Height int
 	Y2        int
 	Glyph     string // for a mark: dot, cross or jump

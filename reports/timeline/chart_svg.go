@@ -208,10 +208,14 @@ func (c *chart) legend() html.Part {
 	}
 	var all []html.Part
 	for i, name := range c.Clients[:min(len(c.Clients), colors)] {
-		all = append(all, item("swatch "+colorOf(i), "", name))
+		all = append(all, item("swatch "+colorOf(c.clients[i]), "", name))
 	}
 	for _, l := range legends {
-		all = append(all, html.If(c.has(l.class), item(l.swatch, l.sign, l.words)))
+		words := l.words
+		if n := c.lanes.permits(); n > 1 && l.class == "clash" {
+			words = fmt.Sprintf("more than %d clients inside at once", n)
+		}
+		all = append(all, html.If(c.has(l.class), item(l.swatch, l.sign, words)))
 	}
 	return html.All(html.All(all...), html.If(len(c.Pins) > 0, item("number", "1", "witness")))
 }

@@ -1,11 +1,14 @@
 package timeline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/reports/html"
 	"github.com/fencepost-sim/fencepost/reports/reporttest"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
@@ -184,4 +187,37 @@ func TestAKeyThatOneMemberReportsGoneIsGone(t *testing.T) {
 		}
 	}
 	t.Errorf("the key of client-1 stands after its end:\n%s", b.String())
+}
+
+// TestWhatASemaphoreCallsTooMany checks that a page says how many clients a semaphore admits, and that a text counts the
+// clients whose lanes it omits even if it shows the probe.
+func TestWhatASemaphoreCallsTooMany(t *testing.T) {
+	h := &history.History{Header: history.Header{Permits: 2, Locks: []history.Lock{"l"}, End: 1e9}}
+	add := func(at history.Time, of history.Type, p history.Process) {
+		h.Events = append(h.Events, history.Event{Time: at, Process: p, Type: of, F: history.Acquire, Lock: "l",
+			Attempt: history.Attempt(p + "/1")})
+	}
+	for i := range 12 {
+		p := history.Process(fmt.Sprint("client-", i+1))
+		h.Header.Clients = append(h.Header.Clients, p)
+		add(history.Time(i+1)*1e6, history.Invoke, p)
+	}
+	for i := range 3 {
+		add(history.Time(i+20)*1e6, history.OK, h.Header.Clients[i])
+	}
+	h.Header.Clients = append(h.Header.Clients, probe)
+	add(9e8, history.Invoke, probe)
+	l := Arrange(h, []checker.Finding{{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
+		Witness: []int{len(h.Events) - 1}}})
+	page := html.NewWriter("", "")
+	page.Put(l.chart().legend())
+	if s := page.Body(); !strings.Contains(s, "more than 2 clients inside at once") ||
+		strings.Contains(s, "two clients in one critical section") {
+		t.Errorf("the legend of the page:\n%s", s)
+	}
+	var b strings.Builder
+	l.draw(text.New(&b, 60, false))
+	if !strings.Contains(b.String(), "left out: lanes of 7 clients\n") { // five of twelve are drawn, and the probe
+		t.Errorf("the text does not count the omitted lanes:\n%s", b.String())
+	}
 }

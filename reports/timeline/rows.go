@@ -183,7 +183,9 @@ func (s *storyline) event(pos int, e *history.Event) {
 	if s.overAtOnce(e) {
 		r := &s.rows[len(s.rows)-1]
 		r.add(pos)
-		r.proof = r.proof || proof
+		if proof && !r.proof {
+			r.proof, r.weight = true, r.weight+weightProof
+		}
 		return
 	}
 	g := group{e.F, e.Lock, e.Of, e.By, e.Why, proof}

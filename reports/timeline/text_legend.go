@@ -105,7 +105,7 @@ func (t *table) omissions(p *text.Writer, hidden int) {
 		left = append(left, text.Count(hidden, "step"))
 	}
 	clients := len(t.lanes.clients)
-	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
+	if i, ok := t.lanes.clientOf[probe]; ok && !slices.Contains(t.clients, i) {
 		clients-- // do not mention that the probe is omitted
 	}
 	if n := clients - len(t.clients); n > 0 {
