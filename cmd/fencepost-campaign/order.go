@@ -31,7 +31,7 @@ type order struct {
 type entry struct {
 	Kind string `json:"kind"` // the name of a kind in kinds
 	Name string `json:"name"` // unique within the order
-	Path string `json:"path"` // path as the user gave it; empty for a scenario of the catalogue
+	Path string `json:"path"` // path as the user gave it; empty for a scenario of the catalog
 	// name of the campaign file that contains the scenario or test binary
 	File string `json:"file,omitempty"`
 	// platform that the file can run on, such as linux/amd64; if it is empty, the file can run on any platform

@@ -144,9 +144,10 @@ func newReport(to console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report",
 		Short: "Report what a campaign has found",
-		Long: `Reports what a campaign has found, in the form of explore, verify and corpus. For a campaign that is
-not finished, it reports the results so far; the exit code is then 3, or 1 if a promise is broken. If
-the server has lost or damaged parts of a finished campaign, they are first made again, on all cores.`,
+		Long: `Reports what a campaign has found, in the form of the command that does the same work in one process.
+For a campaign that is not finished, it reports the results so far; the exit code is then 3, or 1 if
+a promise is broken. If the server has lost or damaged parts of a finished campaign, they are first
+made again, on all cores.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := output.Interruptible()

@@ -29,7 +29,8 @@ type finding struct {
 // state is what has been found so far about one subject or, in a summary, about all of them.
 type state struct {
 	Findings []finding `json:"findings,omitempty"`
-	// Sure is the number of runs in which every promised law was exercised. If a promise was broken, it is 0.
+	// Sure is the number of runs that exercised the promised law that was exercised least. If a promise was broken, it
+	// is 0.
 	Sure int `json:"sure"`
 	Runs int `json:"runs"`
 }

@@ -30,8 +30,8 @@ type Report struct {
 	// Confidence is a sentence that says how rare violations of Config.Laws must be if the runs did not show any: "no
 	// violation in 200 schedules: with 95% confidence, fewer than 1 in 67 schedules of this mix breaks a promise". The
 	// bound is campaign.UpperBound, whose comment states its assumptions. Runs whose plans depend on other runs do not
-	// count. Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a
-	// bound.
+	// count. Confidence is empty if each law was violated, if none was exercised, if there were too few runs for a bound,
+	// or with Config.EachFault.
 	Confidence string
 	// Situations counts, for each situation that a lock can get into ("a key expired while its holder was in its
 	// critical section"), the runs in which it occurred. A situation that occurred in at most one run was hardly
@@ -87,8 +87,8 @@ func (s *ShrunkRun) Save(folder string) error {
 // the test if the Config cannot be run, or if there is a problem that does not concern a single run. It does not fail
 // the test for breaches and failures.
 //
-// ok is false in a worker process that Explore itself has started. In such a process, the test does not get a report,
-// but it must call Run and Explore in the same order as the original process.
+// ok is false in a process that executes the test again to perform runs. In such a process, the test does not get a
+// report, but it must call Run and Explore in the same order as the original process.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)

@@ -47,7 +47,8 @@ func (w *worker) leakOf(all []*remote.Goroutine) string {
 		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 
-// leaked returns the report about goroutines that runs have left behind, or "" if there are fewer of them than runs.
+// leaked returns the report about goroutines that runs have left behind. It returns "" if there are fewer of them than
+// runs, if a run failed, or if an earlier worker has already checked the task's runs.
 func (w *worker) leaked() string {
 	if w.failed || w.later || w.left.strangers < w.runs {
 		return ""

@@ -132,7 +132,7 @@ type host struct {
 	world          *sim.World                    // world of the run
 	waits          map[sim.ProcessID]*sim.Signal // for each client, a signal that the next answer raises
 	closeless      atomic.Bool                   // some Lock has no Close method
-	made           map[Lock]string               // the client of each Lock of the run; all Locks are pointers
+	made           map[Lock]string               // for each Lock of the run that is a pointer, its client
 	objects        map[objectKey]*object         // the lock objects of the run
 	common         map[history.Process]*common   // what the locks of each client have in common
 	together       bool                          // all servers grant a lock together, as one service

@@ -47,7 +47,7 @@ type Run struct {
 	Simulated time.Duration      // true time at the end of the run
 	Files     string             // folder with plan, history and verdict; empty if they were not written
 	Repeat    string             // command that repeats this run
-	Notes     []string           // other facts that a reader must know; runs in real time, and no others, have notes
+	Notes     []string           // other facts that a reader must know; a run has notes only if it was in real time
 	Messages  []timeline.Message // messages in the timeline; nil unless the reader asked for them
 	Recording *Recording         // set for a history that was recorded elsewhere; nil for a run
 	Focus     *Focus             // violation that the headline is about; if nil, the most serious one
@@ -119,7 +119,7 @@ func (r *Run) HoldTo(promise checker.Promise) {
 	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
-// real reports whether the run took place in real time. Only real-time runs have notes.
+// real reports whether the run took place in real time. Apart from recordings, only real-time runs have notes.
 func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
 
 // Recorded returns the run's history. It never returns nil.

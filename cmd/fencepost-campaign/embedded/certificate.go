@@ -20,7 +20,7 @@ import (
 const keyFile = "key.pem"
 
 // certificate returns the server's certificate and its key. before is the existing certificate in PEM. If before is
-// empty, certificate creates a new one, which is used from then on.
+// empty or its key is missing, certificate creates a new one, which is used from then on.
 func certificate(f *access.Folder, before string) (tls.Certificate, string, error) {
 	key, err := f.Read(keyFile)
 	if err == nil && before != "" {
