@@ -34,8 +34,8 @@ type subject interface {
 	state() state
 	// conclude reports what the search has found, in the same way as the command that searches in a single process.
 	conclude(ctx context.Context, f output.Frame) error
-	// story performs the run that demonstrates a finding, and returns its report. It may be called on any goroutine, and
-	// in a process that does not perform the search.
+	// story performs the run that demonstrates a finding, and returns its report. It may be called on any goroutine,
+	// and in a process that does not perform the search.
 	story(f finding) (*document.Document, error)
 	close()
 }

@@ -210,8 +210,8 @@ func (k *crew) keepOne(ctx context.Context) error {
 	return nil
 }
 
-// runOne runs one worker process until it ends, and shows the user what it prints. If the process rejected its input and
-// said so, runOne returns output.ErrReported.
+// runOne runs one worker process until it ends, and shows the user what it prints. If the process rejected its input
+// and said so, runOne returns output.ErrReported.
 func (k *crew) runOne(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -145,7 +145,8 @@ name.`,
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil && isGlob(pattern) {
-		return nil, fmt.Errorf("%q is not a valid pattern: close each [ with a ], and write a character after each \\", pattern)
+		return nil, fmt.Errorf("%q is not a valid pattern: close each [ with a ], and write a character after each \\",
+			pattern)
 	}
 	for _, section := range scenarios.Sections {
 		part := listedSection{title: section.Title}

@@ -101,7 +101,8 @@ func (x *Exploration) repeat() string {
 	return call
 }
 
-// Resume returns the command that continues the exploration. If the lock's code is not in the folder, it names the code.
+// Resume returns the command that continues the exploration. If the lock's code is not in the folder, it names the
+// code.
 func (x *Exploration) Resume() string {
 	code := ""
 	if x.Test != nil {

@@ -189,8 +189,8 @@ func TestAKeyThatOneMemberReportsGoneIsGone(t *testing.T) {
 	t.Errorf("the key of client-1 stands after its end:\n%s", b.String())
 }
 
-// TestWhatASemaphoreCallsTooMany checks that a page says how many clients a semaphore admits, and that a text counts the
-// clients whose lanes it omits even if it shows the probe.
+// TestWhatASemaphoreCallsTooMany checks that a page says how many clients a semaphore admits, and that a text counts
+// the clients whose lanes it omits even if it shows the probe.
 func TestWhatASemaphoreCallsTooMany(t *testing.T) {
 	h := &history.History{Header: history.Header{Permits: 2, Locks: []history.Lock{"l"}, End: 1e9}}
 	add := func(at history.Time, of history.Type, p history.Process) {

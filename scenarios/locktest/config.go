@@ -256,8 +256,8 @@ func (c *Config) draws(s *scenarios.Scenario) bool {
 	return !c.EachFault && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
 }
 
-// fieldsRefused returns an error message if the number of seeds is negative, or if c sets both Scenario and a field that
-// Scenario replaces. Otherwise it returns "".
+// fieldsRefused returns an error message if the number of seeds is negative, or if c sets both Scenario and a field
+// that Scenario replaces. Otherwise it returns "".
 func (c *Config) fieldsRefused() string {
 	if c.Seeds < 0 {
 		return fmt.Sprintf("Config.Seeds must not be negative: it is %d", c.Seeds)

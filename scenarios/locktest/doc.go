@@ -1,6 +1,6 @@
 // Package locktest tests an unmodified lock library, written in Go, against simulated servers (Redis, etcd, ZooKeeper,
-// Kubernetes or Consul). It reports whether the lock upholds its laws, such as mutual exclusion. A ten-line test specifies how
-// to open the library and which laws the lock must uphold:
+// Kubernetes or Consul). It reports whether the lock upholds its laws, such as mutual exclusion. A ten-line test
+// specifies how to open the library and which laws the lock must uphold:
 //
 //	func TestMyLock(t *testing.T) {
 //		locktest.Run(t, locktest.Config{

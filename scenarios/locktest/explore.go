@@ -30,8 +30,8 @@ type Report struct {
 	// Confidence is a sentence that says how rare violations of Config.Laws must be if the runs did not show any: "no
 	// violation in 200 schedules: with 95% confidence, fewer than 1 in 67 schedules of this mix breaks a promise". The
 	// bound is campaign.UpperBound, whose comment states its assumptions. Runs whose plans depend on other runs do not
-	// count. Confidence is empty if each law was violated, if none was exercised, if there were too few runs for a bound,
-	// or with Config.EachFault.
+	// count. Confidence is empty if each law was violated, if none was exercised, if there were too few runs for a
+	// bound, or with Config.EachFault.
 	Confidence string
 	// Situations counts, for each situation that a lock can get into ("a key expired while its holder was in its
 	// critical section"), the runs in which it occurred. A situation that occurred in at most one run was hardly

@@ -282,8 +282,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 }
 
 // otherTTL returns a description of the problem if none of the first client's keys has the Config's TTL. It returns ""
-// if one of the keys has that TTL, if no key expires, or if the lock reports that it is valid for more than half the TTL
-// and not noticeably longer than the TTL.
+// if one of the keys has that TTL, if no key expires, or if the lock reports that it is valid for more than half the
+// TTL and not noticeably longer than the TTL.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {

@@ -119,7 +119,8 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	case s.Identity.Text != id.Text:
 		return fmt.Errorf("holds results of the scenario %s from before its text was changed", s.Scenario)
 	case s.Identity != id:
-		return errors.New("holds the results of other runs: this program, the code of the lock or the faults are different")
+		return errors.New("holds the results of other runs: " +
+			"this program, the code of the lock or the faults are different")
 	}
 	return nil
 }

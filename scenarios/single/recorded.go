@@ -42,8 +42,8 @@ func (r *Run) Standing() document.Result {
 	return document.Passed
 }
 
-// unreached returns the undecided laws among those that are judged at the end of a recording, except those that would be
-// violated if the clocks were exact.
+// unreached returns the undecided laws among those that are judged at the end of a recording, except those that would
+// be violated if the clocks were exact.
 func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	exact := history.History{Header: h.Header, Events: h.Events}
 	exact.Header.ClockError = 0

@@ -83,7 +83,7 @@ type order struct {
 }
 
 type report struct {
-	ID    uint64 // ID of the order that the report answers; 0: a command has ended, or the keeper is ready or has failed
+	ID    uint64 // the order that the report answers; 0: a command has ended, or the keeper is ready or has failed
 	PID   int
 	Error string
 	Ended bool // whether the process that the order was about has ended

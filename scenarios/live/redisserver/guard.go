@@ -236,8 +236,8 @@ return 0`
 
 // prologue returns Lua code that replaces redis.call and redis.pcall in a script with functions that apply the guard's
 // rule. These functions permit the commands in the table, with keys under the prefix, and give these keys a time to
-// live if they have none. They also permit a few commands that take no keys. The code also hides other ways to reach the real functions. It is a single line, so that the
-// script's lines keep their numbers.
+// live if they have none. They also permit a few commands that take no keys. The code also hides other ways to reach
+// the real functions. It is a single line, so that the script's lines keep their numbers.
 func (g *guard) prologue() string {
 	var table strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(passing)) {
