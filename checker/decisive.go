@@ -107,11 +107,12 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each server (or replica group), the two keys that the two grants depend on. A grant depends on the
-// last key that its attempt set before the grant or, for an extension, before the extension. Keys on servers whose
-// answers the client counted are preferred. If such a server has been replaced since, a key on any server in its group
-// counts. If another client passed its key on, the grant depends on that key. If the attempt later removed an element
-// from a list, the grant depends on that element instead of a key.
+// restsOn finds, for each server (or replica group), the index of the event that set the key that each of the two
+// grants depends on, or -1. It is the last key that the grant's attempt set before the grant or, for an extension,
+// before the extension. In a group, a key on a server whose answer the client counted is preferred; if there is none,
+// for example because that server has been replaced, a key on any other server counts. If another client passed the
+// lock on, the grant depends on the key that was set by doing so. If the key is a list and the attempt's element has
+// been taken out again, the grant does not depend on it.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {

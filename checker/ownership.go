@@ -176,9 +176,9 @@ func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	})
 }
 
-// comparison explains why the server changed another attempt's key in the event at index at, if the reason is known. It
-// uses what the request checked or, if that is not recorded, the safety measures (history.Measure) that the lock's
-// users are known to apply.
+// comparison explains why, in the event with index at, the server changed another attempt's key. It returns "" if the
+// reason is not known. It uses what the request checked or, if that is not recorded, the safety measures
+// (history.Measure) that the lock's users are known to apply.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })

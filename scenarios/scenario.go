@@ -114,8 +114,8 @@ type Client struct {
 }
 
 // Work is what a client does in each of its cycles. It acquires its locks. Then it reads the resource, computes and
-// writes the result, and repeats this until it has made Writes writes. It stays in the section for the Hold time and
-// then releases the locks.
+// writes the result, until it has written Writes times. It stays in the section for the Hold time and then releases the
+// locks.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // number of cycles; default 1

@@ -163,9 +163,10 @@ func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	return crowds
 }
 
-// TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a search through all choices of
-// spans. Certain must find the same groups. If the search finds a possible group, mayClash must find something too. If
-// the search does not find any and each process has only one span, mayClash must not find anything.
+// TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a brute-force search, which picks
+// one of each process's spans in every possible combination. Certain must find the same groups. If the search finds a
+// possible group, mayClash must find something too. If the search does not find any and each process has only one span,
+// mayClash must not find anything.
 func TestCrowdsAreCertainAsByChoices(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	seen := map[string]int{}

@@ -72,7 +72,7 @@ func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 // Unsure reports whether the header lists m among the measures that the lock's users may or may not apply.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
-// StatesMeasures reports whether the header lists any measures. Recorded histories' headers seldom do.
+// StatesMeasures reports whether the header lists any measures. Headers of recorded histories rarely do.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
 // Shows reports whether the lock is known to have the given lapse.

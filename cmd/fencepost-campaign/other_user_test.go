@@ -232,8 +232,8 @@ func TestAnotherUserDoesNotPlay(t *testing.T) {
 	}
 }
 
-// takesThePort makes the attacker listen on the port of a server that has been killed. A worker that is waiting for
-// that server, a new worker and a report must not send the attacker any secrets.
+// takesThePort makes the attacker listen on the port of a server that has been killed. Neither a worker that is waiting
+// for that server nor a new worker or report may send the attacker any secrets.
 func (x *attacker) takesThePort(k *killed, port, token string) {
 	x.t.Helper()
 	kill(k.server)

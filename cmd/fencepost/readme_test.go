@@ -130,8 +130,8 @@ func markdownFiles(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestEveryPageOpensWithWhatItsReaderCanDo checks each page's first paragraph, before any table or code. It must say
-// what users can do or know after reading the page.
+// TestEveryPageOpensWithWhatItsReaderCanDo checks that each page's first paragraph, before any table or code, says what
+// users can do or know after reading the page.
 func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 	for _, path := range markdownFiles(t) {
 		if filepath.Base(path) == "PULL_REQUEST_TEMPLATE.md" { // this page is a form to fill in

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// Guest is code that takes the place of the scenario's own protocol as the clients' lock. It is either a test from a Go
-// package or a program for each client. A nil Guest means there is none.
+// Guest is code that replaces the scenario's own protocol as the clients' lock. It is either a test from a Go package
+// or a program for each client. A nil Guest means there is none.
 type Guest struct {
 	*remote.Test        // nil: the code is a program
 	folder, name string // the folder and name of the test

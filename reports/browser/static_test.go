@@ -16,8 +16,8 @@ import (
 )
 
 // asks is a JavaScript function that runs each scenario in the catalog with the given number of seeds, starting with
-// seed 1, one request at a time. It returns the digests, and each run's milliseconds to the verdict and to the whole
-// report.
+// seed 1, one request at a time. It returns the digests, and how many milliseconds each run took to reach the verdict
+// and the whole report.
 const asks = `(async seeds => {
 	const data = JSON.parse(document.getElementById("data").textContent);
 	let line;

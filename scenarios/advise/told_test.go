@@ -79,7 +79,7 @@ func (r *remedyTrials) story(s *claims.Story) {
 	}
 }
 
-// remedy tries the ways of complying with a sentence's advice, one after another, until one of them helps.
+// remedy complies with the advice in a sentence, in one way after another, until one of them helps.
 func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	b, err := newSubject(s.Scenario, Options{From: 1, Seeds: 1})
 	if err != nil {

@@ -201,7 +201,7 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 	return ""
 }
 
-// faults returns the scenario's fault lines that cause the given trouble.
+// faults returns the scenario's fault lines for the given kind of trouble, such as "pause".
 func (c *Contender) faults(trouble string) []string {
 	switch trouble {
 	case "pause":

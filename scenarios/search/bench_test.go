@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// BenchmarkExplore measures how much a second worker helps. It reports the runs per second of kleppmann-gc-pause with
-// the command's settings. A run includes drawing the plan, judging the run and counting its result.
+// BenchmarkExplore measures how much a second worker helps. It reports the runs of kleppmann-gc-pause per second with
+// the command's settings. The time of a run includes drawing its plan, judging it and counting its result.
 func BenchmarkExplore(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, workers := range []int{1, 2} {

@@ -46,7 +46,7 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// pickDuration halves the given maximum up to nine times, a random number of times. The result is at least 1 ms.
+// pickDuration halves the given maximum a random number of times, at most nine. The result is at least 1 ms.
 func (v *variation) pickDuration(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }

@@ -181,7 +181,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid checks that positions (jobs) with lost results are reported and make the verification undecided.
+// TestWhatIsLostIsSaid checks that a verification reports the positions (jobs) whose results were lost, and is
+// undecided if there are any.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {

@@ -90,8 +90,8 @@ func filter() []byte {
 		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW}))
 }
 
-// stricterFilter returns a seccomp program that makes every write stop the thread. It is installed when a program
-// replaces its standard output or error.
+// stricterFilter returns a seccomp program that traps every write, so that the thread stops before it. It is installed
+// when a program replaces its standard output or error.
 func stricterFilter() []byte {
 	return encoded([]unix.SockFilter{{Code: load, K: callNumber}, {Code: ifEqual, Jf: 1, K: unix.SYS_WRITE},
 		{Code: give, K: unix.SECCOMP_RET_TRACE}, {Code: give, K: unix.SECCOMP_RET_ALLOW}})

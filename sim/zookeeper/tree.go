@@ -108,8 +108,8 @@ func (t *tree) rollBack() {
 	t.changes = t.changes[:0]
 }
 
-// create adds a znode. If the mode is sequential, it appends a number to the path. The number can turn an invalid path,
-// such as "/locks/", into a valid one. So create checks for errors in the same order as
+// create adds a znode. If the mode is sequential, it appends a number to the path. Because the number can turn an
+// invalid path, such as "/locks/", into a valid one, create checks for errors in the same order as
 // PrepRequestProcessor.pRequest2TxnCreate.
 func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	path := c.path

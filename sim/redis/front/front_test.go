@@ -74,7 +74,7 @@ func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
 	return l.asked[len(l.asked)-1]
 }
 
-// does makes a server record an effect of the client's last request.
+// does has a server record an effect of the client's last request.
 func (s *stage) does(server string, e history.Event) {
 	e.Process, e.Lock, e.Sent, e.Type = history.Process(server), "lock", s.now, history.OK
 	s.all.Recorded(&e)

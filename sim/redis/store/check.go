@@ -29,10 +29,10 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, l)
 }
 
-// Looks returns the number of recorded looks (see look).
+// Looks returns how many reads and watches of keys and members have been recorded (see Look).
 func (d *Data) Looks() int { return len(d.looks) }
 
-// Forget keeps only the first n recorded looks.
+// Forget keeps only the first n of the reads and watches that have been recorded.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
 // checked returns what a request checked before it changes a key or member. attempt is the request's attempt, and owner
