@@ -70,9 +70,7 @@ func (e *entry) section() document.Section {
 	for n, a := range e.Aimed {
 		words := string(a.Law) + ", " + a.Cause + ", with a fault that was placed by hand. " + oneLine(a.Text)
 		s.Body = append(s.Body, document.Paragraph{Words: words}, document.PlanOf([]string{a.Fault}))
-		if !e.OnlyReal {
-			s.Body = append(s.Body, document.Command(e.runAimed(n)))
-		}
+		s.Body = append(s.Body, document.Command(e.runAimed(n)))
 		file, _ := e.AimedScenario(n)
 		s.Body = append(s.Body, e.onReal(a.Law, a.Cause, file)...)
 	}
@@ -81,7 +79,7 @@ func (e *entry) section() document.Section {
 			"and the lines that explain it: " +
 			path.Join("scenarios/scoreboard", e.page)})
 	}
-	if e.ofGo || e.Client != "" && !e.OnlyReal {
+	if e.ofGo || e.Client != "" {
 		s.Body = append(s.Body, document.Paragraph{Words: "Run this row again:"}, document.Command(e.command))
 	}
 	return s

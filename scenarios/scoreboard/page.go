@@ -147,12 +147,7 @@ func (e *entry) markdown() string {
 		}
 	}
 	out.WriteString(e.aimed() + e.closest())
-	switch {
-	case e.OnlyReal:
-		out.WriteString("\n## Run it again\n\n" + wrapped("Run this once, at the top of the repository. "+
-			"After that, the commands above work.") + "\n    " + strings.TrimSpace(e.Install) + "\n")
-		return out.String()
-	case e.Client == "":
+	if e.Client == "" {
 		return out.String()
 	}
 	out.WriteString("\n## Run it again\n\n" + wrapped("Run the first command once, at the top of the repository, "+
@@ -284,9 +279,7 @@ func (e *entry) aimed() string {
 	for n, a := range e.Aimed {
 		fmt.Fprintf(&out, "\n### %s: %s, by a fault placed by hand\n\n%s\n```\n%s\n```\n", a.Law, a.Cause,
 			wrapped(strings.TrimSpace(a.Text)), a.Fault)
-		if !e.OnlyReal {
-			out.WriteString("\n    " + e.runAimed(n) + "\n")
-		}
+		out.WriteString("\n    " + e.runAimed(n) + "\n")
 		file, _ := e.AimedScenario(n)
 		out.WriteString(e.confirmed(a.Law, a.Cause, file))
 	}
@@ -300,7 +293,7 @@ func (e *entry) closest() string {
 		return ""
 	}
 	var out strings.Builder
-	for _, law := range judged {
+	for _, law := range e.laws() {
 		for _, o := range e.result.Outcomes {
 			for _, c := range o.Closest {
 				if c.Law == law {

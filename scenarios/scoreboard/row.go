@@ -50,9 +50,7 @@ type Row struct {
 	Client  string `yaml:"client"` // the command of a client; empty if the row was not tried
 	Seeds   int    `yaml:"seeds"`  // the number of schedules of each family
 	// NotTried says why the row has no result, if it has none.
-	NotTried string `yaml:"not-tried"`
-	// OnlyReal means that the clients can run only in real time on real servers, for the reason in NotTried.
-	OnlyReal bool          `yaml:"only-real"`
+	NotTried string        `yaml:"not-tried"`
 	Explains []Explanation `yaml:"explains"`
 	Aimed    []Aimed       `yaml:"aimed"`
 	// Confirmed describes other observations in real time on a real server, and the commands that produced them.
@@ -125,24 +123,23 @@ var Families = []Family{
 	{"all", "faults of several of these kinds in one schedule.", ""},
 }
 
-// judged lists the laws that are checked when one of the scoreboard's locks is explored. The last one is checked only
-// if the lock provides fencing tokens.
+// judged lists the laws that are checked for every lock.
 var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
-	checker.FaultTolerance, checker.TokenOrder}
+	checker.FaultTolerance}
 
 // laws returns the laws that are checked when the row's lock is explored.
 func (r *Row) laws() []checker.Law {
 	if r.Fencing {
-		return judged
+		return append(slices.Clone(judged), checker.TokenOrder)
 	}
-	return judged[:len(judged)-1]
+	return judged
 }
 
-// Applies reports whether a row is explored under a family of faults. A row whose clients run only in real time is not.
-// The family "failovers" requires a replica. The family of all faults is never explored: each of a row's schedules has
-// only one fault, so this family's schedules would only repeat those of the other families.
+// Applies reports whether a row is explored under a family of faults. The family "failovers" requires a replica. The
+// family of all faults is never explored: each of a row's schedules has only one fault, so this family's schedules
+// would only repeat those of the other families.
 func (f Family) Applies(r *Row) bool {
-	return f.weights != "" && !r.OnlyReal && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
+	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }
 
 // Folder returns the row's folder, relative to this package.
@@ -164,6 +161,7 @@ func (r *Row) AimedScenario(n int) (file, text string) {
   - %s
 expect:
   %s: violated by %s
+  mutual-exclusion: any
 `, a.Fault, a.Law, a.Cause))
 }
 

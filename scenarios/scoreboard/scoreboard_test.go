@@ -186,7 +186,7 @@ func TestCountsAgreeWithFindings(t *testing.T) {
 			continue
 		}
 		for _, o := range e.result.Outcomes {
-			for _, law := range judged {
+			for _, law := range e.laws() {
 				caused := slices.ContainsFunc(o.Causes, func(b Broken) bool { return b.Law == law })
 				if caused != (o.Broke[law] > 0) {
 					t.Errorf("%s, %s: %s broke in %d runs, and has causes: %v", e.Name, o.Family, law, o.Broke[law],
@@ -244,7 +244,7 @@ func TestPlansAreThoseOfTheResults(t *testing.T) {
 	}
 }
 
-// checkPlan checks that the plan in a folder is the finding's plan and fits the scenario in the same folder.
+// checkPlan checks that the plan and the scenario in a folder have the faults of the finding, and fit each other.
 func checkPlan(t *testing.T, folder string, f *Finding) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, search.PlanFile))
@@ -265,12 +265,14 @@ func checkPlan(t *testing.T, folder string, f *Finding) {
 	if err := plan.Validate(s.Targets()); err != nil {
 		t.Errorf("%s: %v", folder, err)
 	}
-	var lines []string
-	for _, fault := range plan.Faults {
-		lines = append(lines, fault.String())
-	}
-	if !slices.Equal(lines, f.Plan) {
-		t.Errorf("%s has the faults %q, and the result %q", folder, lines, f.Plan)
+	for name, p := range map[string]nemesis.Plan{"plan": plan, "scenario": s.Plan(plan.Seed)} {
+		var lines []string
+		for _, fault := range p.Faults {
+			lines = append(lines, fault.String())
+		}
+		if !slices.Equal(lines, f.Plan) {
+			t.Errorf("%s: the %s has the faults %q, and the result %q", folder, name, lines, f.Plan)
+		}
 	}
 }
 
