@@ -239,7 +239,7 @@ func (r *Result) found(f *Finding) string {
 	for _, o := range r.Outcomes {
 		i := slices.IndexFunc(o.Causes, func(b Broken) bool { return b.Law == f.Law && b.Cause == f.Cause })
 		if i >= 0 {
-			seen = append(seen, fmt.Sprintf("%s in %d of %d", o.Family, o.Causes[i].Runs, o.Runs))
+			seen = append(seen, fmt.Sprintf("%d of %d under %s", o.Causes[i].Runs, o.Runs, o.Family))
 		}
 	}
 	return strings.Join(seen, ", ")
@@ -259,7 +259,7 @@ func (e *entry) finding(f *Finding) string {
 		words += " A simpler plan may show it too."
 	}
 	return fmt.Sprintf("\n### %s: %s\n\n%s\n```\n%s\n```\n\n    %s\n", f.Law, f.Cause,
-		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f)) +
+		wrapped(words+" Schedules that showed it: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f)) +
 		e.confirmed(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))
 }
 
