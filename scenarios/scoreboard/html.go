@@ -92,7 +92,7 @@ func (e *entry) blocks(f *Finding) []document.Block {
 		words += " " + oneLine(x.Text)
 	}
 	if seen := e.result.found(f); seen != "" {
-		words += " Schedules: " + seen + "."
+		words += " Schedules that showed it: " + seen + "."
 	}
 	return append([]document.Block{document.Paragraph{Words: strings.TrimSpace(words)}, document.PlanOf(f.Plan),
 		document.Command(e.replay(f))}, e.onReal(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))...)
