@@ -187,7 +187,7 @@ func (p pin) part() html.Part {
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease, as the client sees it"},
 	{"past", "swatch past", "", "section without a lease"},
-	{"clash", "swatch clash", "", "too many clients inside at once"},
+	{"clash", "swatch clash", "", "two clients inside at once"},
 	{"pause", "swatch pause", "", "paused"},
 	{"wait", "swatch wait", "", "asking for the lock"},
 	{"queued", "swatch wait", "", "keys that wait in line behind the key above"},
