@@ -44,7 +44,7 @@ func (j *job) place(seed uint64) string {
 // write writes the files of one run.
 func (j *job) write(run *single.Run) {
 	task.WriteRun(&j.Frame, j.place(run.Seed), task.Inputs(j.scenario, j.plan(run.Seed),
-		task.Repetition{Digest: run.Digest}), run)
+		task.Repetition{Digest: run.Digest, Command: j.guest.Elsewhere(j.planPath(run.Seed))}), run)
 }
 
 // folderOfRuns returns the default output folder for runs. Its name contains a hash in two cases: if the faults are not

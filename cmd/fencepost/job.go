@@ -84,7 +84,7 @@ func (j *job) describe(r scenarios.Result, judged format.Judgment) (*single.Run,
 // repeat returns a command that, with this invocation's options, shows the run again.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
-		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(j.planPath(seed)), j.guest.With())
+		return j.guest.Replay(j.planPath(seed))
 	}
 	return fmt.Sprintf("%s run %s --seed %d", output.Program(), j.guest.Argument(j.scenario), seed)
 }

@@ -80,7 +80,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	output.Workers(c, &j.workers, "with --agree: number of scenarios to run at once")
 	c.Flags().StringVar(&j.file, "plan", "", "take faults and seed from a plan `FILE` instead of the scenario")
 	c.Flags().Uint64Var(&j.plan.Seed, "seed", 1, "seed for the network's delays")
-	c.Flags().StringVar(&j.listen, "listen", "127.0.0.1", "listen on this `ADDRESS` of the machine")
+	c.Flags().StringVar(&j.listen, "listen", loopback, "listen on this `ADDRESS` of the machine")
 	c.Flags().StringVar(&j.Metrics, "metrics", "", "write the metrics to `FILE` as OpenMetrics text")
 	c.Flags().StringVar(&j.Out, "out", "",
 		"write plan, history and verdict to `DIR`\n(default _runs/live-SCENARIO-SEED)")
@@ -123,6 +123,9 @@ func (j *liveJob) planOf(seeded bool) (err error) {
 	j.planned = true
 	return err
 }
+
+// loopback is the address on which servers listen by default.
+const loopback = "127.0.0.1"
 
 // liveClient is the command that live runs use to start Fencepost's own clients.
 const liveClient = "live-client"
@@ -194,7 +197,11 @@ func (j *liveJob) run() error {
 
 // keep writes the run's inputs, its history, and the clients' output.
 func (j *liveJob) keep(r *live.Result) {
-	for _, file := range task.Inputs(j.scenario, j.plan, task.Repetition{Options: j.repeatFlags()}) {
+	how := task.Repetition{Options: j.repeatFlags()}
+	if j.client != "" || strings.HasPrefix(j.servers, "file:") { // a program or a file that is not in the plan's folder
+		how.Command = j.repeat()
+	}
+	for _, file := range task.Inputs(j.scenario, j.plan, how) {
 		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
 	}
 	j.Draw(task.HistoryFile, func(w io.Writer) error { return history.Encode(w, r.History) })
@@ -243,6 +250,9 @@ func (j *liveJob) agree(given []string) error {
 		choose, agreement.Servers = choice.For, j.servers
 		agreement.Repeat += " --servers " + output.Word(j.servers)
 	}
+	if j.listen != loopback {
+		agreement.Repeat += " --listen " + output.Word(j.listen)
+	}
 	o, failed := j.options()
 	names, err := agree.Names(given, choose)
 	if err = errors.Join(err, failed); err != nil {
@@ -281,10 +291,14 @@ func (j *liveJob) repeat() string {
 		output.Word(j.Out+"/"+search.PlanFile), j.repeatFlags())
 }
 
-// repeatFlags returns this invocation's server and client flags, as they appear in a command that repeats the run.
+// repeatFlags returns this invocation's server, address and client flags, as they appear in a command that repeats the
+// run.
 func (j *liveJob) repeatFlags() (options string) {
 	if j.servers != servers.Simulated {
 		options += " --servers " + output.Word(j.servers)
+	}
+	if j.listen != loopback {
+		options += " --listen " + output.Word(j.listen)
 	}
 	if j.client != "" {
 		options += " --client " + output.Word(live.WithoutPasswords(j.client))

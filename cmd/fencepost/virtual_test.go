@@ -129,6 +129,20 @@ func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
 	if code != exitOtherwise || !strings.Contains(shown, report) {
 		t.Errorf("exit %d\n%s%s", code, shown, problems.String())
 	}
+	text, err := os.ReadFile(filepath.Join(dir, "out", "plan.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`, with: .* replay (\S+) --client '(.*)'; the run's digest is (\S+)\n`).
+		FindStringSubmatch(string(text))
+	if said == nil {
+		t.Fatalf("the plan does not name the program:\n%s", text)
+	}
+	out.Reset()
+	code = run([]string{"replay", said[1], "--client", said[2], "--out", filepath.Join(dir, "again")}, &out, &problems)
+	if code != exitOtherwise || !strings.Contains(out.String(), said[3]) {
+		t.Errorf("the command in the plan gives exit %d\n%s%s", code, out.String(), problems.String())
+	}
 }
 
 // TestExploreFindsWhatBreaksTheLockOfThePage checks that a search with default settings soon finds a violation of

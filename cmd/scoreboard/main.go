@@ -149,7 +149,7 @@ func (x *exploration) family(ctx context.Context, name string) error {
 		small, err := search.Shrink(ctx, s, plans.Plan(f.First), search.Violation{Law: f.Law,
 			Cause: f.Cause}, mostTries)
 		if err == nil {
-			err = x.keep(f, small)
+			err = x.keep(f, small, guest)
 		}
 		if differs := (*search.UnrepeatedError)(nil); errors.As(err, &differs) {
 			outcome.Unstable++
@@ -168,7 +168,7 @@ func (x *exploration) known(f campaign.Finding) bool {
 	})
 }
 
-func (x *exploration) keep(f campaign.Finding, small *search.Shrunk) error {
+func (x *exploration) keep(f campaign.Finding, small *search.Shrunk, guest *task.Guest) error {
 	explained, err := small.Explained()
 	if err != nil {
 		return err
@@ -182,7 +182,8 @@ func (x *exploration) keep(f campaign.Finding, small *search.Shrunk) error {
 	if x.files == nil {
 		x.files = map[string][]byte{}
 	}
-	x.files[path.Join(found.Folder, search.PlanFile)] = small.PlanText()
+	file := path.Join(room, x.row.Folder(), found.Folder, search.PlanFile)
+	x.files[path.Join(found.Folder, search.PlanFile)] = small.PlanText("fencepost replay " + file + guest.With())
 	x.files[path.Join(found.Folder, search.ScenarioFile)] = small.Scenario.Text()
 	return nil
 }

@@ -133,8 +133,9 @@ func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (
 		Small: small, Run: run}
 	place := search.Slug(f)
 	run.Files = filepath.Join(x.Out, place)
-	run.Repeat = x.Test.replay(filepath.Join(run.Files, search.PlanFile))
-	files := small.Files(testPackage)
+	path := filepath.Join(run.Files, search.PlanFile)
+	run.Repeat = x.Test.Replay(path)
+	files := small.Files(testPackage, x.Test.Elsewhere(path))
 	for _, file := range files {
 		reduced.Files = append(reduced.Files, file.Name)
 	}

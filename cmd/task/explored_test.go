@@ -102,6 +102,48 @@ func TestAViolationThatCannotBeRepeatedIsReported(t *testing.T) {
 	}
 }
 
+// TestAPlanNamesTheProgramThatItNeeds checks that each plan file of an exploration names the program whose lock was
+// explored. Without the program, the plan's faults would strike another lock.
+func TestAPlanNamesTheProgramThatItNeeds(t *testing.T) {
+	s, err := Open("kleppmann-gc-pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := search.NewExploration(s, 1, 100, search.Whole)
+	if err == nil {
+		err = e.Run(t.Context(), s, 1, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := Exploration{Scenario: s, Found: e, Test: &Guest{programs: &live.Virtual{}, client: "a\nworker"}}
+	c := &cobra.Command{Use: "explore"}
+	x.Register(c)
+	c.SetOut(&strings.Builder{})
+	x.Out = filepath.Join(t.TempDir(), "out")
+	if err := x.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if err := x.Conclude(t.Context()); err != nil && !errors.As(err, new(output.Ended)) {
+		t.Fatal(err)
+	}
+	plans, err := filepath.Glob(filepath.Join(x.Out, "*-*", search.PlanFile))
+	if err != nil || len(plans) == 0 {
+		t.Fatalf("%v, %v, %d findings", plans, err, len(e.Findings))
+	}
+	for _, file := range plans {
+		text, err := os.ReadFile(file)
+		want := " replay " + output.Word(file) + " --client 'a\n# worker'; the run's digest is "
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+		if _, err := nemesis.ParsePlan(file, text); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestAnExplorationOfAProgramIsContinuedWithIt checks that the command that continues an exploration names the program
 // whose lock was explored, which is not in the folder.
 func TestAnExplorationOfAProgramIsContinuedWithIt(t *testing.T) {

@@ -63,13 +63,21 @@ func FilesOfRun(place string) (all []string) {
 }
 
 // Repetition says how to repeat a run: exactly (with the same digest), or in real time (with the same options).
-type Repetition struct{ Digest, Options string }
+type Repetition struct {
+	Digest, Options string
+	// Command repeats the run in the folder in which the user started it. It is empty if the files in the
+	// plan's folder are all that is needed.
+	Command string
+}
 
 // planText returns the plan, after a comment that says how to repeat its run.
 func planText(p nemesis.Plan, how Repetition) string {
-	if how.Digest == "" {
-		call := fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt%s", output.Word(p.Scenario), how.Options)
-		return strings.ReplaceAll(call, "\n", "\n# ") + "\n" + p.String()
+	if how.Digest != "" {
+		return search.PlanComment("", how.Command, how.Digest) + p.String()
 	}
-	return fmt.Sprintf("# repeat with: fencepost replay plan.txt; the run's digest is %s\n%s", how.Digest, p)
+	call := fmt.Sprintf("with: fencepost live %s --plan %s%s", output.Word(p.Scenario), search.PlanFile, how.Options)
+	if how.Command != "" {
+		call = search.FromThere + how.Command
+	}
+	return strings.ReplaceAll("# repeat "+call, "\n", "\n# ") + "\n" + p.String()
 }

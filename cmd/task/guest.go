@@ -135,8 +135,17 @@ func (t *Guest) With() string {
 	return " --client " + output.Word(t.client)
 }
 
-// replay returns the command that repeats the run with a plan file.
-func (t *Guest) replay(plan string) string {
+// Elsewhere returns the command that repeats the run with a plan file, or "" if the command needs no code besides the
+// files in the plan's folder.
+func (t *Guest) Elsewhere(plan string) string {
+	if t == nil {
+		return ""
+	}
+	return t.Replay(plan)
+}
+
+// Replay returns the command that repeats the run with a plan file.
+func (t *Guest) Replay(plan string) string {
 	if t == nil || t.Test == nil {
 		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(plan), t.With())
 	}

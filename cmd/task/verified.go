@@ -69,11 +69,12 @@ func (j *Verification) counterexample(v *verify.Verification) (*single.Run, erro
 	}
 	run.HoldTo(s.Promise)
 	run.Files = filepath.Join(j.Out, counterexample)
-	run.Repeat = fmt.Sprintf("%s replay %s", output.Program(), output.Word(filepath.Join(run.Files, search.PlanFile))) +
-		j.Guest.With()
+	path := filepath.Join(run.Files, search.PlanFile)
+	run.Repeat = j.Guest.Replay(path)
 	plan := v.Found.Plan
 	plan.Scenario = "./" + search.ScenarioFile
-	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, Repetition{Digest: run.Digest}))},
+	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, Repetition{Digest: run.Digest,
+		Command: j.Guest.Elsewhere(path)}))},
 		{Name: search.ScenarioFile, Text: s.Text()}}
 	WriteRun(&j.Frame, counterexample, files, run)
 	return run, nil

@@ -187,7 +187,7 @@ func (r *Report) Digests() map[uint64]sim.Digest {
 // Shrink shrinks the first run of a breach as far as it can. It must be called before the test returns. The error is a
 // [*ShrinkError].
 func (r *Report) Shrink(b Breach) (*ShrunkRun, error) {
-	small, why := r.parent.shrink(r.parent.groupOf(b))
+	small, why := r.parent.shrink(r.parent.groupOf(b), "")
 	if small == nil {
 		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
 	}

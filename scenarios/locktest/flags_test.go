@@ -99,6 +99,10 @@ func TestFlags(t *testing.T) {
 	if seed == nil || plan == nil {
 		t.Fatalf("no command repeats it:\n%s", first)
 	}
+	saved, err := os.ReadFile(filepath.Join(folder, plan[2]))
+	if err != nil || !strings.Contains(string(saved), " with: "+plan[0]+"; the run's digest is ") {
+		t.Errorf("the plan does not name the test: %v\n%s", err, saved)
+	}
 	for name, c := range map[string]struct {
 		args   []string
 		want   []string
@@ -156,7 +160,7 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	if len(p.runs) != 0 || len(p.problems) != 1 || p.problems[0] != want {
 		t.Errorf("%d runs, %q", len(p.runs), p.problems)
 	}
-	if small, why := p.shrink(group{first: ran{Seed: 1}}); small != nil ||
+	if small, why := p.shrink(group{first: ran{Seed: 1}}, ""); small != nil ||
 		why != "the time limit set by -timeout was reached" {
 		t.Errorf("%v, %q", small, why)
 	}

@@ -148,7 +148,7 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 		if len(r.Broken) == 0 {
 			continue
 		}
-		small, why := p.shrink(group{broken: r.Broken[0], first: r})
+		small, why := p.shrink(group{broken: r.Broken[0], first: r}, "")
 		if small == nil || r.Seed < 150 {
 			t.Fatalf("seed %d: %s", r.Seed, why)
 		}

@@ -350,13 +350,13 @@ func (p *parent) story(g group) string {
 	fmt.Fprintf(&b, "%s is violated: %s, in %d of %s\n\n", g.Law, g.Cause, g.runs,
 		text.Count(len(p.runs), "run"))
 	r := g.first
-	small, why := p.shrink(g)
+	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed,
+		g.Law))
+	small, why := p.shrink(g, folder)
 	if small == nil {
 		fmt.Fprintf(&b, "%s\n\nThe failure was not shrunk: %s\n%s", g.Story, why, p.withCommand(r))
 		return b.String()
 	}
-	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed,
-		g.Law))
 	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario,
 		"page.html": small.Page})
 	b.WriteString(small.Text + "\n")
@@ -367,11 +367,15 @@ func (p *parent) story(g group) string {
 	}
 	b.WriteString(written(func(to *text.Writer) {
 		document.Facts{cut, {Name: "files", Value: folder}}.Text(to)
-		to.Command(0, document.Label(""), fmt.Sprintf("go test -run '%s' -locktest.plan %s .",
-			remote.Pattern(p.t.Name()),
-			filepath.Join(folder, search.PlanFile)))
+		to.Command(0, document.Label(""), replay(p.t, folder))
 	}))
 	return b.String() + p.withCommand(r)
+}
+
+// replay returns the command that runs the plan in a folder.
+func replay(t *testing.T, folder string) string {
+	return fmt.Sprintf("go test -run '%s' -locktest.plan %s .", remote.Pattern(t.Name()),
+		filepath.Join(folder, search.PlanFile))
 }
 
 // withCommand returns the facts as text, followed by the command that repeats the run.
@@ -424,9 +428,10 @@ func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) 
 	return why
 }
 
-// shrink makes a worker shrink a group's first run. If this fails, shrink also returns the reason.
-func (p *parent) shrink(g group) (small *shrunk, why string) {
-	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
+// shrink makes a worker shrink a group's first run. folder is where the plan will be saved, or "" if not known. If this
+// fails, shrink also returns the reason.
+func (p *parent) shrink(g group, folder string) (small *shrunk, why string) {
+	why = p.onceMore(g.first, task{Shrink: &g.finding, Folder: folder}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)
 		return small != nil
 	})

@@ -75,6 +75,6 @@ func (o *opened) test(run *single.Run, s *scenarios.Scenario, law checker.Law) s
 	f := run.Verdict.Of(law)
 	small := search.Shrunk{Law: law, Cause: f.Cause, First: o.result.Plan, Plan: o.result.Plan, Scenario: s, Finding: f,
 		Digest: o.result.Digest}
-	files := small.Files("locks")
+	files := small.Files("locks", "")
 	return files[len(files)-1]
 }

@@ -24,14 +24,14 @@ type File struct {
 
 // Files returns the files that reproduce a shrunk violation. They belong in the same folder: a plan (for fencepost
 // replay), a scenario (for fencepost run with the plan's seed) and a Go test in package pkg. If the lock comes from a
-// library, there is no Go test; a test of the library's lock can replay the plan instead.
-func (r *Shrunk) Files(pkg string) []File {
+// library, there is no Go test; a test of the library's lock can replay the plan instead. For repeat, see PlanComment.
+func (r *Shrunk) Files(pkg, repeat string) []File {
 	if r.Scenario.FromLibrary() {
-		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
+		return []File{{PlanFile, r.PlanText(repeat)}, {ScenarioFile, r.Scenario.Text()}}
 	}
 	test := strings.TrimLeft(strings.ReplaceAll(r.Scenario.Name, "-", "_"), "_") // Go ignores files that begin with "_"
 	return []File{
-		{PlanFile, r.PlanText()},
+		{PlanFile, r.PlanText(repeat)},
 		{ScenarioFile, r.Scenario.Text()},
 		{test + "_test.go", r.goTest(pkg)},
 	}
@@ -53,12 +53,28 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	return run, err
 }
 
-// PlanText returns the contents of the plan file, which must be in the same folder as the scenario file.
-func (r *Shrunk) PlanText() []byte {
+// PlanText returns the contents of the plan file, which must be in the same folder as the scenario file. For repeat,
+// see PlanComment.
+func (r *Shrunk) PlanText(repeat string) []byte {
 	p := r.Plan
 	p.Scenario = "./" + ScenarioFile
-	return fmt.Appendf(nil, "# %s is violated by %s; repeat with: fencepost replay %s; the run's digest is %016x\n%s",
-		r.Law, r.Cause, PlanFile, uint64(r.Digest), p)
+	about := fmt.Sprintf("%s is violated by %s; ", r.Law, r.Cause)
+	return []byte(PlanComment(about, repeat, fmt.Sprintf("%016x", uint64(r.Digest))) + p.String())
+}
+
+// FromThere introduces a command that must be called in the folder in which the plan file was made.
+const FromThere = "in the folder where the run was started, with: "
+
+// PlanComment returns the comment at the beginning of a plan file: the text in about, and how to repeat the plan's run.
+// repeat is the command for it, or "" if "fencepost replay" does it in the plan's folder. Other commands name code that
+// is not in that folder, so they are for the folder in which the user started the run.
+func PlanComment(about, repeat, digest string) string {
+	how := "with: fencepost replay " + PlanFile
+	if repeat != "" {
+		how = FromThere + repeat
+	}
+	comment := fmt.Sprintf("# %srepeat %s; the run's digest is %s", about, how, digest)
+	return strings.ReplaceAll(comment, "\n", "\n# ") + "\n"
 }
 
 // goTest is the template of a test file. %[1]s is its package, %[2]s the test's name, %[3]s what breaks, %[4]s the

@@ -17,7 +17,7 @@ import (
 
 func TestTheFilesOfAShrunkViolation(t *testing.T) {
 	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
-	files := r.Files("locks_test")
+	files := r.Files("locks_test", "")
 	const plan = "# resource-safety is violated by superseded holder took effect; " +
 		"repeat with: fencepost replay plan.txt; the run's digest is DIGEST\n" + `scenario ./scenario.yaml
 seed 1
@@ -134,7 +134,7 @@ func TestFilesOfOddScenarios(t *testing.T) {
 		if err != nil || string(formatted) != string(source) {
 			t.Errorf("%s: %v; gofmt would make\n%s", odd.name, err, formatted)
 		}
-		if file := r.Files("p")[2].Name; file[0] == '_' || !strings.HasSuffix(file, "_test.go") {
+		if file := r.Files("p", "")[2].Name; file[0] == '_' || !strings.HasSuffix(file, "_test.go") {
 			t.Errorf("%s: the test lies in %s", odd.name, file)
 		}
 		if r.Scenario.Source != odd.source || len(r.Scenario.Name) > 64 {

@@ -75,7 +75,7 @@ func (r *Shrunk) failsAgain() error {
 		return err
 	}
 	digest := r.Digest
-	plan, err := nemesis.ParsePlan(PlanFile, r.PlanText())
+	plan, err := nemesis.ParsePlan(PlanFile, r.PlanText(""))
 	if err != nil {
 		return err
 	}

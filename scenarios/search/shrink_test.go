@@ -194,7 +194,7 @@ func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) 
 func checkFailsAgain(t *testing.T, r *Shrunk) {
 	t.Helper()
 	files := map[string][]byte{}
-	for _, f := range r.Files("locks_test") {
+	for _, f := range r.Files("locks_test", "") {
 		files[f.Name] = f.Text
 	}
 	s := parsed(t, string(files[ScenarioFile]))
