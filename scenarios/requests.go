@@ -41,7 +41,7 @@ type requestReader struct {
 
 // connection holds a connection's transaction state.
 type connection struct {
-	watched, read []string // keys watched or read since WATCH
+	watched, read []string // keys that are watched, and those of them that were read since WATCH and before MULTI
 	multi         bool
 }
 
@@ -145,7 +145,9 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	}
 	switch command {
 	case "GET", "HGET", "HEXISTS", "ZSCORE":
-		c.read = append(c.read, args[0])
+		if slices.Contains(c.watched, args[0]) && !c.multi {
+			c.read = append(c.read, args[0])
+		}
 	case "SETNX":
 		r.ask(q, args[1:])
 		r.note(history.Expiry, shownAbsent)

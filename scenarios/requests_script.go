@@ -91,9 +91,10 @@ func (r *requestReader) seeScript(q request, command string, args []string) {
 	switch {
 	case s.sets:
 		if s.value < 1 || s.value > len(rest) {
-			rest, s.value = nil, 1
+			r.ask(q, nil)
+		} else {
+			r.ask(q, rest[s.value-1:])
 		}
-		r.ask(q, rest[min(s.value-1, len(rest)):])
 		if s.relative || s.absolute {
 			r.note(history.Expiry, shownApplied)
 		} else {

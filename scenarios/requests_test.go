@@ -16,6 +16,7 @@ const (
 	prefixAndDelete  = `if string.sub(redis.call("get",KEYS[1]),1,#ARGV[1]) == ARGV[1] then redis.call("del",KEYS[1]) end`
 	fieldAndDelete   = `if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end redis.call('del', KEYS[1])`
 	setByScript      = `return redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[1])`
+	setByName        = `local v = ARGV[2] return redis.call('SET', KEYS[1], v, 'NX', 'PX', ARGV[1])`
 	setUntil         = `local t = ARGV[1] return redis.call('set', KEYS[1], t, 'NX', 'PXAT', ARGV[2])`
 	compareAndExpire = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) end`
 )
@@ -60,6 +61,10 @@ func TestWhatRequestsShow(t *testing.T) {
 			absent: []history.Measure{history.OwnerCheck}},
 		{name: "WATCH, GET, MULTI, DEL, EXEC", requests: []string{"a/1 WATCH lock", "a/1 GET lock", "a/1 MULTI",
 			"a/1 UNLINK lock", "a/1 EXEC"}, applied: []history.Measure{history.OwnerCheck}},
+		{name: "GET, WATCH, MULTI, DEL, EXEC", requests: []string{"a/1 GET lock", "a/1 WATCH lock", "a/1 MULTI",
+			"a/1 DEL lock", "a/1 EXEC"}, absent: []history.Measure{history.OwnerCheck}},
+		{name: "WATCH, MULTI, GET, DEL, EXEC", requests: []string{"a/1 WATCH lock", "a/1 MULTI", "a/1 GET lock",
+			"a/1 DEL lock", "a/1 EXEC"}, absent: []history.Measure{history.OwnerCheck}},
 		{name: "WATCH on another connection", requests: []string{"a/1:2 WATCH lock", "a/1:2 GET lock", "a/1 MULTI",
 			"a/1 DEL lock", "a/1 EXEC"}, absent: []history.Measure{history.OwnerCheck}},
 		{name: "DELEX IFEQ", requests: []string{"a/1 DELEX lock IFEQ v1"},
@@ -75,6 +80,11 @@ func TestWhatRequestsShow(t *testing.T) {
 		{name: "a script that looks for a field", requests: []string{"a/1 EVAL " + fieldAndDelete + " 1 lock 0 v1"},
 			applied: []history.Measure{history.OwnerCheck}},
 		{name: "a script that nobody has sent", requests: []string{"a/1 EVALSHA 0a0b 1 lock v1", "a/1 CAD lock v1"}},
+		{name: "a script that sets a value of unknown origin", requests: []string{
+			"a/1 EVAL " + setByName + " 1 lock 8000 v1", "b/1 EVAL " + setByName + " 1 lock 8000 v2",
+			"b/2 EVAL " + setByName + " 1 lock 8000 v3"},
+			applied: []history.Measure{history.Expiry, history.RelativeExpiry},
+			absent:  []history.Measure{history.WaitForReplicas}},
 		{name: "a script that sets", requests: []string{"a/1 EVAL " + setByScript + " 1 lock 8000 v1",
 			"b/1 EVAL " + setByScript + " 1 lock 8000 v2"},
 			applied: []history.Measure{history.Expiry, history.OwnValue, history.RelativeExpiry},

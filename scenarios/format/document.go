@@ -242,7 +242,7 @@ func (t *tree) print(b *strings.Builder, indent string) {
 			for _, item := range e.value.items {
 				b.WriteString(indent + "  - " + item.inList() + "\n")
 			}
-		case fits && (indent != "" || e.key != "expect" && e.key != "overrides"):
+		case fits && (indent != "" || len(e.value.entries) == 0 || e.key != "expect" && e.key != "overrides"):
 			b.WriteString(" " + line + "\n")
 		default:
 			b.WriteString("\n")

@@ -85,6 +85,13 @@ mix:
 	}
 }
 
+func TestEmptyMappingsAndListsArePrinted(t *testing.T) {
+	const text = "name: x\nwork: {locks: []}\nfaults: []\nnetwork: {links: {}}\noverrides: {}\nexpect: {}\n"
+	if got := parsed(t, text).String(); got != text {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+}
+
 func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	for _, s := range []string{"", " a", "a: b", "a #b", "{a", "a, b", "null", "~", ">= 9s", "- a", "a:", `a"b`, `a\b`,
 		`delay the "return redis.call('get', …" of client-1 to redis-1 by 1s`, `a "b\" 'c'`, `"a: b" \c`,

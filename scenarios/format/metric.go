@@ -45,7 +45,7 @@ var metrics = []metric{
 }
 
 // ofProcess matches the names of metrics for a single process.
-var ofProcess = regexp.MustCompile(`^([a-z0-9_]+)\{process="([^"]*)"\}$`)
+var ofProcess = regexp.MustCompile(`^([a-z0-9_]+)\{process="([^"]+)"\}$`)
 
 // metricOf splits a name into the metric and the process. The process is empty if the metric is for the whole run.
 func metricOf(name string) (m *metric, process history.Process) {

@@ -35,6 +35,12 @@ func TestAllMetricsCanBeBounded(t *testing.T) {
 	}
 }
 
+func TestAMetricOfNobodyIsUnknown(t *testing.T) {
+	if m, process := metricOf(`lock_acquisition_time_p50{process=""}`); m != nil {
+		t.Errorf("known as %s of process %q, but it is never measured", m.name, process)
+	}
+}
+
 // TestFormatDocumentIsComplete checks that FORMAT.md lists every cause that can be expected and every metric for which
 // a bound can be set.
 func TestFormatDocumentIsComplete(t *testing.T) {

@@ -146,6 +146,27 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestPlansOfOneFaultAreVaried draws a block of plans from mixes that allow only one fault in a plan, although some
+// variations consist of two. Each variation must still have a fault.
+func TestPlansOfOneFaultAreVaried(t *testing.T) {
+	for _, text := range []string{
+		"name: replicated\nservers: {redis: 1, replicas: 1, down-after: 500ms}\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
+			"work: {hold: 500ms, writes: 1}\nmix: {faults: 1, guided: 100%, with: [fail over]}\n",
+		"name: leader\nservers: {kubernetes: 3}\nlock: {protocol: lease-object}\n" +
+			"work: {hold: 1s, writes: 1}\nmix: {faults: 1, guided: 100%}\n",
+	} {
+		plans, err := NewGuidedPlans(parsed(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(together) {
+			if p := plans.Plan(seed); len(p.Faults) != 1 && !plans.Free(seed) {
+				t.Fatalf("seed %d has %d faults:\n%s", seed, len(p.Faults), p)
+			}
+		}
+	}
+}
+
 // TestAFailedRunGuidesNobody checks that a search continues after a failed run, and that the result does not depend on
 // the number of workers.
 func TestAFailedRunGuidesNobody(t *testing.T) {

@@ -45,10 +45,13 @@ func (v *variation) change(edit func(nemesis.Fault) nemesis.Fault) {
 	}
 }
 
-// add adds faults that belong together, if the mix draws their kinds and allows all of them. If the plan then has too
-// many faults, add removes others.
+// add adds faults that belong together, unless there are more of them than the mix allows in a plan, or the mix does not
+// draw one of their kinds or does not allow one of them. If the plan then has too many faults, add removes others.
 func (v *variation) add(some ...nemesis.Fault) {
 	mix := &v.plans.scenario.Mix
+	if len(some) > mix.Most {
+		return
+	}
 	for _, f := range some {
 		if f.Kind == 0 || mix.Weights[f.Kind] == 0 || !v.plans.generator.Allows(f) {
 			return
@@ -58,7 +61,5 @@ func (v *variation) add(some ...nemesis.Fault) {
 		i := v.below(len(v.faults))
 		v.faults = slices.Delete(v.faults, i, i+1)
 	}
-	if len(some) <= mix.Most {
-		v.faults = append(v.faults, some...)
-	}
+	v.faults = append(v.faults, some...)
 }

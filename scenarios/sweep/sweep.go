@@ -81,9 +81,8 @@ func (o *Options) check(b *Subject) error {
 		return fmt.Errorf("a sweep has one axis or two, not %d; keys that vary together are joined by a comma",
 			len(o.Axes))
 	case points > maxPoints:
-		return fmt.Errorf("%d times %d points is %d points, but a sweep has at most %d: "+
-			"use larger steps, since edges between points are bisected",
-			len(o.Axes[0].Levels), len(o.Axes[1].Levels), points, maxPoints)
+		return fmt.Errorf("the grid has %d points, but a sweep has at most %d: "+
+			"use larger steps, since edges between points are bisected", points, maxPoints)
 	case o.Workers < 0:
 		return fmt.Errorf("the number of workers cannot be negative: %d", o.Workers)
 	case o.Seeds < 1 || uint64(o.Seeds-1) > math.MaxUint64-o.From:

@@ -302,13 +302,23 @@ func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	}
 }
 
+// durations lists n different durations.
+func durations(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("%dms", i+1))
+	}
+	return strings.Join(list, ",")
+}
+
 func TestNonsenseIsNotSwept(t *testing.T) {
 	for want, c := range map[string]sweeping{
 		"a sweep has one axis or two, not 3": {vary: []string{"ttl=1s,2s",
 			"restart=1s,2s", "hold=1s,2s"}},
 		"a sweep has one axis or two, not 0": {},
-		"101 times 101 points is 10201 points, but a sweep has at most " +
-			"10000": {vary: []string{"ttl=1s..101s/1s", "restart=1s..101s/1s"}},
+		"the grid has 10201 points, but a sweep has at most 10000": {vary: []string{"ttl=1s..101s/1s",
+			"restart=1s..101s/1s"}},
+		"the grid has 10001 points, but a sweep has at most 10000": {vary: []string{"ttl=" + durations(10_001)}},
 		"lock.ttl is varied twice": {vary: []string{"ttl=1s,2s",
 			"limit,lock.ttl=1s,2s"}},
 		"there are fewer than 0 seeds from seed 1 on": {vary: []string{"ttl=1s,2s"}, seeds: -1},
