@@ -80,7 +80,8 @@ type Advice struct {
 	Interrupted, OutOfBudget bool
 
 	subject *subject
-	rounds  int // number of rounds of confirmations
+	rounds  int      // number of rounds of confirmations
+	open    []string // why an exploration that broke no promise is undecided, one sentence each
 }
 
 // Tried is the lock with some changes, and the results of its trials.
@@ -201,7 +202,7 @@ func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error)
 	a := &Advice{subject: b, Seeds: o.Seeds, Budget: o.Budget, Own: b.own, Promised: b.promised.Laws,
 		ByNature: map[checker.Law]string{}}
 	if !b.own {
-		if a.Explored, err = b.explore(all); err != nil {
+		if a.Explored, a.open, err = b.explore(all); err != nil {
 			return nil, err
 		}
 	}
@@ -473,8 +474,8 @@ func (t *Tried) String() string {
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
 // doubts explains why a search that did not break any promises proves little, with one sentence per reason.
-func (a *Advice) doubts() (list []string) {
-	seen := false
+func (a *Advice) doubts() []string {
+	list, seen := slices.Clone(a.open), false
 	for _, law := range a.Promised {
 		of := a.Base.Given.Laws.Of(law)
 		seen = seen || of.Holds > 0

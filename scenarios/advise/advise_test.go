@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -249,6 +250,40 @@ func TestNothingBrokenIsSaid(t *testing.T) {
 	if a := advice(t, named(t, "delayed-restart"), 5); len(a.Broken) > 0 || !a.saved() || a.Singles > 0 ||
 		len(a.doubts()) > 0 {
 		t.Errorf("%+v, %v", a, a.doubts())
+	}
+}
+
+// TestAnExplorationThatProvesNothingIsUndecided checks that advice does not call a lock unbroken if no fault of its mix
+// ever strikes while the lock is in use.
+func TestAnExplorationThatProvesNothingIsUndecided(t *testing.T) {
+	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\noverrides:\n"+
+		"  client-1: {work: {start: 5s}}\n  client-2: {work: {start: 5s}}\n"+
+		"mix: {within: 1ms, weights: {pause: 1}, pause: 1ms..1ms, at-points: 0%, aimed: 0%}\n")
+	r := &Report{Advice: advice(t, s, 5), Scenario: s}
+	if r.Standing() != document.Undecided || len(r.open()) != 1 || !strings.Contains(r.open()[0], "never mattered") {
+		t.Errorf("%v: %q", r.Standing(), r.open())
+	}
+}
+
+// TestALongerLeaseGetsALongerRun checks that a change of the TTL changes the limit in proportion, even if the product
+// of the two exceeds an int64 of nanoseconds.
+func TestALongerLeaseGetsALongerRun(t *testing.T) {
+	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 10s}\nlimit: 120s\n")
+	b, err := newSubject(s, Options{Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.set("lock.ttl", "30s").edits; len(got) != 2 || got[1] != (edit{Path: "limit", Value: "360s"}) {
+		t.Errorf("a TTL of 30s is set with %v", got)
+	}
+	if got := b.limitFor(time.Second); got != 12*time.Second {
+		t.Errorf("with a TTL of 1s, the limit is %v", got)
+	}
+	longer := *s
+	longer.Clients = slices.Clone(s.Clients)
+	longer.Clients[0].Lock.TTL = 30 * time.Second
+	if got := b.patient(longer).Limit; got != patience*360*time.Second {
+		t.Errorf("with a TTL of 30s, runs may take %v", got)
 	}
 }
 

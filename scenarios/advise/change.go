@@ -147,7 +147,7 @@ func (b *subject) set(path, value string) Change {
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
 		// If the lease becomes longer, the run must become longer, too. Otherwise, the effects of the longer lease
 		// could not be seen.
-		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
+		if limit := b.limitFor(ttl); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
 	}

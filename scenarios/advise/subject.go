@@ -86,12 +86,12 @@ func (b *subject) withoutFaults(ctx context.Context) error {
 	return nil
 }
 
-// explore looks for random plans that break a promise, and shrinks them. It returns the number of plans that it has
-// run.
-func (b *subject) explore(ctx context.Context) (int, error) {
+// explore looks for random plans that break a promise, and shrinks them. It returns the number of plans that it has run.
+// If it has run all of them, open lists the reasons why it is undecided whether the promises are kept.
+func (b *subject) explore(ctx context.Context) (runs int, open []string, err error) {
 	e, err := search.NewExploration(b.scenario, b.options.From, b.options.Seeds, search.Whole)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	progress := func() {
 		b.budget.charge()
@@ -105,15 +105,18 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 		err = fmt.Errorf("only %d of %d runs were completed", e.Done(), e.Size())
 	}
 	if err != nil {
-		return e.Done(), err
+		return e.Done(), nil, err
 	}
 	if e.Failed.Runs > 0 && e.Failed.Runs == e.Done() {
-		return e.Done(), fmt.Errorf("no run could be judged: %s, first with seed %d: %s",
+		return e.Done(), nil, fmt.Errorf("no run could be judged: %s, first with seed %d: %s",
 			b.scenario.Failing(), e.Failed.First, strings.Join(e.Failed.Why, "\n"))
+	}
+	if e.Finished() {
+		_, open = e.Standing(b.scenario)
 	}
 	plans, err := e.Plans(b.scenario)
 	if err != nil {
-		return e.Done(), err
+		return e.Done(), nil, err
 	}
 	found := slices.Clone(e.Findings)
 	slices.SortStableFunc(found, func(f, g tallied) int { return cmp.Compare(g.Runs, f.Runs) })
@@ -125,14 +128,14 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 		kept++
 		small, err := b.shrunk(plans.Plan(f.First), f)
 		if err != nil {
-			return e.Done(), err
+			return e.Done(), nil, err
 		}
 		for i := range foundSeeds {
 			small.Seed += uint64(min(i, 1))
 			b.plans = append(b.plans, small)
 		}
 	}
-	return e.Done(), nil
+	return e.Done(), open, nil
 }
 
 // shrunk reduces the plan to what is needed to cause a finding.

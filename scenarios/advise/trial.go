@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,8 +54,19 @@ func (b *subject) worker(t *Tried) *worker {
 // patient returns a copy of a scenario whose runs may exceed its time limit, so that the effects of late or long faults
 // can be seen.
 func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
-	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
+	s.Limit = min(patience*max(s.Limit, b.limitFor(longestTTL(&s))), nemesis.MaxDuration)
 	return &s
+}
+
+// limitFor returns a time limit that is as long for the given TTL as the scenario's limit is for its own TTL.
+func (b *subject) limitFor(ttl time.Duration) time.Duration {
+	own := uint64(longestTTL(b.scenario))
+	hi, lo := bits.Mul64(uint64(b.scenario.Limit), uint64(ttl)) // the product may exceed 64 bits
+	if hi >= own {
+		return nemesis.MaxDuration
+	}
+	limit, _ := bits.Div64(hi, lo, own)
+	return time.Duration(min(limit, uint64(nemesis.MaxDuration)))
 }
 
 // patience is how long a run may take, as a multiple of the scenario's time limit.
