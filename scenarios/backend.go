@@ -13,14 +13,14 @@ import (
 )
 
 // Backend describes a kind of lock server: how many a scenario may have, how they are created, and everything else that
-// depends on the kind. Each kind is registered in a separate file, and no other file refers to it.
+// depends on the kind. Each kind is registered in a separate file, and no other file of this package names it.
 type Backend struct {
 	Kind    locks.Backend   // the key in the servers mapping, and the prefix of server names: etcd-1 …
 	Called  string          // the common name of the servers: "Redis"
 	Place   int             // position in the reference, counted from 1
 	Most    int             // maximum number of servers
 	Meaning string          // description of the key in the reference
-	Service history.Service // the service that these servers provide to a lock whose code is unknown
+	Service history.Service // the service of locks whose protocol does not name one
 	// Several is the service if there are several independent servers. If Several is empty, the service is Service in
 	// this case, too.
 	Several history.Service
@@ -35,8 +35,9 @@ type Backend struct {
 	Settings []format.Key[Servers]
 	fields   []string
 	check    func(*file)
-	// Silence returns how long a member may keep serving clients after last hearing from its leader. It is nil if no
-	// setting limits that time.
+	// Silence returns how long a fault may keep clients waiting although a quorum of the servers is up: until a member
+	// stops waiting for a silent leader, or until a Redis Cluster serves requests again. It is nil if no setting
+	// determines that time.
 	Silence func(*Servers) time.Duration
 	// Fixed is set if the servers round or limit some of the times, so that a real-time run cannot be shortened by
 	// dividing all times by the same number.

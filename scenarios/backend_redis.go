@@ -100,7 +100,7 @@ func checkRedis(f *file) {
 
 // untilClusterServes returns how long after a fault a Cluster may be unable to serve requests. Once a master is working
 // again, the other members trust it within twice the node timeout. A replica that was not elected asks for votes again
-// after four times the node timeout.
+// after four times the node timeout. Five seconds are added as a margin.
 func untilClusterServes(s *Servers) time.Duration {
 	if !s.Cluster {
 		return 0
@@ -211,8 +211,8 @@ func recordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 }
 
 // ordered finds the fault in the plan that ordered failover f, or returns nil if there is none. The replica that takes
-// over must be the one named in the fault, but the old master may be a different server. Faults that are not due yet
-// are ignored.
+// over must be the one named in the fault, but the old master may be a different server. A fault whose time has not
+// come is ignored. A fault without a time is not.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

@@ -95,8 +95,8 @@ type section struct {
 	held []*held     // in the order in which they were acquired
 	key  *held       // the lock that guards the resource: the first of held; kept after its release
 	job  string      // identifies the work; all clients that do the same work have the same job
-	lost sim.Signal  // raised when an extension failed
-	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there is no keepalive
+	lost sim.Signal  // raised when a keepalive has failed to extend a lock
+	over *sim.Signal // raised to end the keepalives, when Extension.Until says so; nil if there is no keepalive
 }
 
 // held is a lock that a section has acquired.
@@ -225,8 +225,8 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client may continue with its work. A client that does not check its leases may always
-// continue. Any other client may continue as long as it believes that it holds its locks.
+// valid reports whether the client may continue with its work. With StopWhenLost, it may not continue once it has
+// learned that a lock is lost. With CheckValidity, it may not continue once a lease has ended by its own clock.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
@@ -259,8 +259,9 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes a new value, and writes it. If its hold of the lock is shared, it skips the
-// write. If early is true, it releases the section's locks before writing.
+// update reads the resource, computes a new value, and writes it. It skips the write if the read failed or if other
+// clients may share the lock. If early is true, it releases the section's locks before writing. It returns false if the
+// client must stop.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
@@ -284,7 +285,8 @@ func (s *section) update(early bool) bool {
 	return true
 }
 
-// pass spends the time d on work. It returns true if the client must stop because it noticed that its lock is lost.
+// pass spends the time d on work. It returns true if the client must stop: it noticed that its lock is lost, or gave up
+// acquiring it again.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if !s.work.StopWhenLost {
 		s.env.Sleep(d)
@@ -374,8 +376,8 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay waits for as long as the client must hold its locks. If the client extends its locks between the steps of its
-// work, it also extends them during this wait.
+// stay waits for as long as the client must hold its locks. A client without a background keepalive extends its locks
+// during this wait. stay returns false if the client must stop.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {
@@ -432,8 +434,8 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock in the background until over is raised, the lock is lost, or the maximum number of
-// extensions is reached.
+// keepalive extends a lock in the background until over is raised, an extension fails, or the maximum number of
+// extensions is reached. After a failure, it counts the lock as lost.
 func (s *section) keepalive(env sim.Env, h *held, over *sim.Signal) {
 	for !env.Sleep(h.config.Extension.Every, over) {
 		switch err := s.extend(env, h); {

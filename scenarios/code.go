@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Code describes how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) instead of a protocol
-// from package locks. The runs are performed one at a time in this process, or in another process.
+// Code describes how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) or whose clients are
+// real programs (Programs). This process performs one run at a time; other processes perform them through Elsewhere.
 type Code struct {
 	Host Host          // performs the runs in this process, in which the library's code runs
 	Lock locks.Foreign // creates a client's lock in a run of the Host

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// newFile returns a file in which no setting has a value yet.
+// newFile returns a file in which each setting has its default, unless the default depends on other settings.
 func newFile(r *format.Reader) *file {
 	f := &file{Reader: r, scenario: &Scenario{Expect: format.All{Laws: map[checker.Law]format.Law{}}},
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}

@@ -50,7 +50,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 }
 
 // taken returns a value that the setting accepts: preferably the setting's sample, and otherwise the default. If there
-// is neither, taken returns any valid value. It returns "" for a setting with a mapping or a list as its value.
+// is neither, it returns 10s for a duration, 1 for a count, and "" for any other setting. It also returns "" for a
+// setting with a mapping as its value.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {

@@ -164,7 +164,7 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	s := &f.scenario.Servers
-	for _, d := range locks.Definitions() { // if the protocol is misspelled, report only what every protocol refuses
+	for _, d := range locks.Definitions() { // if the protocol is misspelled, report what any protocol refuses
 		if named := locks.Define(l.config.Protocol); d.Refused == nil || named != nil && named != d {
 			continue
 		}
@@ -242,7 +242,8 @@ func (f *file) checkTasksOfLibrary(d *locks.Definition, l *lockSettings, place f
 	}
 }
 
-// checkWork reports settings that make a client check its lease although the protocol has none.
+// checkWork reports settings in the "work" mapping that contradict each other or do not suit the lock, such as checks
+// of a lease that the protocol does not have.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {

@@ -13,14 +13,14 @@ const moreAsks = 3
 
 // prober makes the probe acquire the locks. The probe is a client that checks, at the end of a run, that each lock can
 // still be acquired. An acquire is repeated if its result says nothing about the lock. That is the case if a fault
-// struck after the probe had acquired a lock, or if the probe waited too long while one of its own messages was in the
-// slow tail of the network's delays. The last acquire waits as long as necessary, because a network that delays
-// everything is a genuine reason for a long wait.
+// struck or ended after the probe had acquired a lock, or if the probe waited too long while one of its own messages
+// was in the slow tail of the network's delays. The last acquire is not cut short: it may wait until the run ends,
+// because a network that delays everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
 	sound  history.Time // how long the probe may wait before the lock counts as stuck
-	from   int          // index of the first event after the start of the probe's current request
+	from   int          // number of events before the probe's current request
 	again  int          // number of repeated requests so far
 	late   bool         // whether one of the probe's messages was in the slow tail
 	until  history.Time // when the run must end

@@ -65,7 +65,7 @@ func (r *requestReader) script(text string) *script {
 	return s
 }
 
-// seeScript records what a script call shows about a lock. The call's first key must belong to a lock.
+// seeScript records what a script call shows about a lock. It ignores a call whose first key does not belong to a lock.
 func (r *requestReader) seeScript(q request, command string, args []string) {
 	if len(args) < 3 {
 		return

@@ -4,7 +4,7 @@ package scenarios
 // lock, and clients reach it over the network. It accepts or refuses each request on arrival, and records which. It may
 // check fencing tokens. It never fails and has no clock.
 //
-// READ  lock token                  -> the value
+// READ  lock token                  -> the value; 0 refused
 // WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
 
 import (
@@ -34,7 +34,7 @@ func newResource(r rules) *resource { return &resource{rules: r} }
 
 type register struct {
 	value string
-	token history.Token // highest token seen
+	token history.Token // the highest token of an accepted write or, with rules.Lower, of any accepted request
 	jobs  map[string]bool
 }
 

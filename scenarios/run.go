@@ -23,7 +23,7 @@ type Result struct {
 	History *history.History // valid until the next run of the runner
 	Digest  sim.Digest
 	Events  int
-	Limited bool // the limit ended the run before its work was done
+	Limited bool // the limit ended the run before its work was done, or the probe did not get the locks in time
 	// Missed lists the messages that faults refer to but that were never sent.
 	Missed []nemesis.Missed
 	// Sent lists the messages that the clients sent. It is empty unless the runner has been told to report them (see

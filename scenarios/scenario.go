@@ -22,7 +22,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Scenario is a parsed and validated scenario file. Fields without a default in their comments are required.
+// Scenario is a parsed and validated scenario file. FORMAT.md says which keys a file must contain.
 type Scenario struct {
 	Name    string
 	Summary string
@@ -36,11 +36,13 @@ type Scenario struct {
 	Clients  []Client // client-1 first; all alike, except for overrides
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	Mix      draw.Mix        // how to draw random faults; default draw.For the lock's TTL
-	Within   time.Duration   // the time within which drawn faults may strike; zero: the length of a run without faults
-	Promise  checker.Promise // default: all laws except those that Expect names as violated or any
-	Shown    []checker.Law   // laws that some run must exercise: those promised explicitly, or expected to hold
-	Limit    time.Duration   // maximum length of a run, in simulated time; default 120 s
+	// Mix says how to draw random faults. The default is [draw.For], for the time that a lock can block other clients,
+	// plus the kinds in Faults.
+	Mix     draw.Mix
+	Within  time.Duration   // the time within which drawn faults may strike; zero: the length of a run without faults
+	Promise checker.Promise // default: all laws except those that Expect names as violated or any
+	Shown   []checker.Law   // laws that some run must exercise: those promised explicitly, or expected to hold
+	Limit   time.Duration   // maximum length of a run, in simulated time; default 120 s
 	// Bound is the maximum time for an uncontended acquire or release. The default is the lock's TTL plus
 	// [Servers.silence].
 	Bound  time.Duration
@@ -79,8 +81,8 @@ type Servers struct {
 	ReconfigureAfter   time.Duration // time until a deposed master that can be reached stops serving; default 8 s
 }
 
-// silence returns how long a server may continue to serve clients after its leader's last message. It returns 0 if no
-// setting limits that time.
+// silence returns how long a fault may keep clients waiting although a quorum of the servers is up (see
+// Backend.Silence). It returns 0 if no setting determines that time.
 func (s *Servers) silence() time.Duration {
 	if b := s.backend(); b != nil && b.Silence != nil {
 		return b.Silence(s)

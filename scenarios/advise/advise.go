@@ -113,7 +113,7 @@ type Tried struct {
 
 // Breach is one way in which a promise is broken.
 type Breach struct {
-	campaign.Finding        // without a cause if no run shows any longer that the law holds
+	campaign.Finding        // without a cause if the runs no longer show that the law holds (see newBreach)
 	Of               int    // number of runs; the promise was broken in Finding.Runs of them
 	Nature           string // why no lock can keep the promise; empty if some lock can
 }
@@ -275,8 +275,8 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 // every promise.
 const Confirmed = 3
 
-// confirm sorts the changes and runs the first ones under many more fresh plans. It repeats this until the order no
-// longer changes.
+// confirm sorts the changes and runs the first ones under many more fresh plans. It repeats this until the first ones
+// need no more runs (see unconfirmed).
 func (a *Advice) confirm(ctx context.Context) error {
 	for ; ; a.rounds++ {
 		a.rank()
@@ -365,6 +365,8 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, singles 
 //   - if no single change keeps every promise: a change that mends a law, and any other change
 //   - if only protocol changes keep every promise: a change that mends a law, and any other change, if neither of
 //     them changes the protocol
+//
+// It omits pairs in which one change alone seems to keep every promise, and pairs that change the same key.
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }

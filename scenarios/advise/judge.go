@@ -76,9 +76,9 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// newBreach looks for a promise that the unchanged lock keeps and the changed lock breaks under the same faults, and
-// returns the first such breach. If there is none, but no run of the changed lock shows that the promise is kept, it
-// returns a breach without a cause. Otherwise it returns nil.
+// newBreach looks for a way in which the changed lock breaks a promise that the unchanged lock keeps under the same
+// faults, and returns the first one. If there is none, but the law no longer holds under the faults that broke the lock
+// or is undecided in more runs than before, it returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) newBreach(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {

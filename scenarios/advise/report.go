@@ -27,7 +27,7 @@ type Report struct {
 }
 
 // breach describes how often a promise is broken, and why: "ownership in 3 of 20 runs: removed by non-owner". If a
-// breach has no cause, no run broke the promise, but no run showed that it is kept, either.
+// breach has no cause, no run broke the promise, but the runs no longer show that it is kept (see newBreach).
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return fmt.Sprintf("%s no longer holds in any run", b.Law)

@@ -11,8 +11,8 @@ import (
 )
 
 // variation draws plans that resemble a given plan. Their faults are longer or shorter, strike earlier or later, strike
-// at other points, or affect other processes. There may also be one fault fewer, or up to two more. A change that helps
-// only against the exact faults of the given plan does not survive these plans.
+// at other points, or affect other processes. Some faults may be missing, and there may be up to two more. A change
+// that helps only against the exact faults of the given plan does not survive these plans.
 type variation struct {
 	of    []nemesis.Plan // the given plan; for a changed lock, also its translations to other servers
 	known nemesis.Names

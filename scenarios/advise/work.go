@@ -159,7 +159,7 @@ func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 // divided is a worker that performs both the exploration and the jobs in a search for advice.
 type divided struct {
 	explorer *search.Worker
-	no       error // why there is no explorer: the scenario's mix cannot produce any fault
+	no       error // why there is no explorer, such as a mix that cannot produce any fault
 	jobs     campaign.Worker
 }
 

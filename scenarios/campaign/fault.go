@@ -12,8 +12,8 @@ import (
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck is the number of faults that struck. A fault counts if its target was up at the planned time or, if the
-	// fault is triggered by a message, when the message was sent.
+	// Struck is the number of faults that struck. A fault does not strike if the point or message that triggers it
+	// never occurs, or if it stops a process that is already down.
 	Struck int `json:"struck"`
 	// Met is the number of faults that struck while they could have an effect (see WhileHeld): at some time between the
 	// fault's start and end, a client affected by it requested or held a lock. A fault in a server, in the resource or

@@ -30,9 +30,9 @@ func (c Crew) Report(what string, done, of int) {
 
 // InOrder runs jobs 0 to n-1 on the given number of workers, or on one per core if workers is 0. It calls the function
 // take with each result, in job order and on the caller's goroutine, so the outcome does not depend on the number of
-// workers. It calls start once for each worker, and never calls the returned function concurrently. InOrder stops early
-// at the first error from a job or from take. It also stops when ctx is done, after finishing the jobs that are already
-// running. It returns the number of results that it has passed to take.
+// workers. Each worker has its own goroutine, on which it calls start once and then the returned function for each job.
+// InOrder stops early at the first error, in job order, from a job or from take. It also stops, without an error, when
+// ctx is done, after finishing the jobs that are already running. done is the number of results that take has accepted.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))

@@ -22,8 +22,8 @@ import (
 // Options determine which locks are measured, and in how many runs.
 type Options struct {
 	Runs int // number of runs of each scenario, at least 1
-	// Crew executes the runs. It is told how many scenarios or runs are done. Its Hands, which only Locks uses, are
-	// workers created by NewWorker.
+	// Crew executes the runs. It is told how many scenarios or runs are done. For Locks, its Hands may be workers
+	// created by NewWorker; Odds.Measure must not be given any.
 	campaign.Crew
 }
 
@@ -71,7 +71,8 @@ type Comparison struct {
 	Model    []string // assumptions on which the figures are based, one or two sentences each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx was done before all runs had ended. Locks that had not been timed by then are omitted.
+	// Interrupted is set if ctx was done before all runs had ended. The first lock that had not been timed by then is
+	// omitted, and so are all after it.
 	Interrupted bool
 }
 
@@ -231,7 +232,7 @@ func (c *Contender) tasks(row *Lock, runs int) []task {
 	return tasks
 }
 
-// survive returns the task for one cell of the table. It counts the runs in which the lock survives the trouble.
+// survive returns the task for one cell of the table. It counts each law's outcomes.
 func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
 	keep := func(r *result) {

@@ -2,10 +2,10 @@
 // sound lock with one defect, such as a bug that a released library once had, or a wrong setting. The corpus tests
 // Fencepost itself: a search that cannot find these defects cannot be trusted to find others.
 //
-// Goals: every lock says what it promises, and which faults it excludes and why; a mutant is its lock with one or two
-// edits, runs under the same faults and makes the same promises; every known defect in a real library has a mutant; the
-// results do not depend on which process performs the runs. Non-goals: how plans are run and searched
-// (scenarios/search); demonstrations of known failures (package scenarios' catalog).
+// Goals: every lock says what it promises, and which faults it excludes and why; a mutant is its lock with a few edits,
+// makes the same promises and runs under the same faults, plus those that an edit admits; every known defect in a real
+// library has a mutant; the results do not depend on which process performs the runs. Non-goals: how plans are run and
+// searched (scenarios/search); demonstrations of known failures (package scenarios' catalog).
 package corpus
 
 import (
@@ -93,7 +93,7 @@ func (m *Mutant) Text() ([]byte, error) {
 	return []byte(d.String()), nil
 }
 
-// scenario returns the mutant as a scenario, with its lock's faults and promises.
+// scenario returns the mutant as a scenario.
 func (m *Mutant) scenario() (*scenarios.Scenario, error) {
 	text, err := m.Text()
 	if err != nil {

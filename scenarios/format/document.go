@@ -11,7 +11,7 @@ import (
 )
 
 // Document is a scenario's text as an editable tree. Keys can be set and removed, and the whole document can be printed
-// again. Values stay as they were written, but comments are lost. The scenario need not be valid: scenarios.Parse
+// again. Values stay the same, but comments and the layout are lost. The scenario need not be valid: scenarios.Parse
 // checks it.
 type Document struct{ root tree }
 
@@ -179,7 +179,7 @@ func (d *Document) put(path string, value tree) {
 	*t = value
 }
 
-// Remove removes a key or a list entry, along with any mappings that become empty.
+// Remove removes a key or a list entry, along with any mappings and lists that become empty.
 func (d *Document) Remove(path string) { d.root.remove(strings.Split(path, ".")) }
 
 func (t *tree) remove(path []string) {
@@ -198,7 +198,7 @@ func (t *tree) remove(path []string) {
 	}
 }
 
-// Rename renames the last key in a path.
+// Rename renames the last key in a path. The mapping that contains the key must exist.
 func (d *Document) Rename(path, name string) {
 	keys := strings.Split(path, ".")
 	last := len(keys) - 1
@@ -216,12 +216,11 @@ func (d *Document) Arrange(order []string) {
 		func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
 }
 
-// widest is the maximum length of a printed line, in characters. A mapping that does not fit is written on several
-// lines.
+// widest is the length in bytes above which String writes a mapping, a list or a top-level text on several lines.
 const widest = 110
 
-// String prints the document as YAML. A value that fits on one line is written on one line, except for top-level
-// lists.
+// String prints the document as YAML. A value that fits on one line is written on one line, except for top-level lists
+// and for the mappings "expect" and "overrides".
 func (d *Document) String() string {
 	var b strings.Builder
 	d.root.print(&b, "")

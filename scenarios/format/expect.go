@@ -1,8 +1,8 @@
 package format
 
 // This file defines which law outcomes and metrics a scenario expects. The expectations are read from the scenario's
-// file, compared with a run's outcome, and counted over many seeds. A law that is undecided or was not exercised does
-// not pass.
+// file, compared with a run's outcome, and counted over many seeds. If a file expects a law to hold or to be violated,
+// the run does not pass if that law is undecided or was not exercised.
 
 import (
 	"github.com/fencepost-sim/fencepost/checker"
@@ -35,7 +35,7 @@ type Judgment struct {
 	Verdict    checker.Verdict
 	Metrics    checker.Metrics
 	Mismatches []Mismatch
-	Undecided  bool // a law that the expectation names is undecided
+	Undecided  bool // a law that the expectation names could not be judged (see All.Match)
 }
 
 // Standing returns the overall result of the judgment.

@@ -19,7 +19,7 @@ const (
 	Count                 // "5"
 	Allowance             // "1% + 2ms", or only one of these parts
 	Share                 // a share of messages and their delay: "1% 10ms..50ms"
-	Name                  // letters, digits and the characters - _ . : /
+	Name                  // letters, digits and the characters - _ . : / { }
 	Mapping               // a mapping; the paths of its keys begin with this key's path and a dot
 )
 
@@ -66,8 +66,8 @@ type Key[T any] struct {
 	Meaning  string
 	Example  string // a value to show in the example of the mapping; empty if another key is a better example
 	Set      func(*T, Value)
-	// Get returns the current value. If the value is an unused Group, or a key in such a Group, Get returns the word
-	// "none".
+	// Get returns the current value. For an optional mapping that is switched off, and for the keys in it, Get returns
+	// the word "none".
 	Get func(*T) Value
 	// Wall is the word that makes the client use its wall clock, so that a jump of that clock can have an effect. It is
 	// empty if there is no such word.
@@ -116,8 +116,8 @@ func (k Key[T]) Depending(words string) Key[T] {
 	return k
 }
 
-// Number returns a value of this form as a single number. It returns false for a word, for a value that consists of two
-// numbers, and for a number below Least, which means that the key is not in use.
+// Number returns a value of this form as a single number. It returns false for a word, for a range, for an allowance
+// with a constant part, and for a number below Least, which means that the key is not in use.
 func (f *Form) Number(v Value) (int64, bool) {
 	switch {
 	case v.Word != "":

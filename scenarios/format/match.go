@@ -24,11 +24,12 @@ func (m Mismatch) String() string {
 // Match compares the outcome of a run with what the scenario expects.
 //
 // A law that the scenario does not name must not be violated, unless the promise excuses the cause. A law that the
-// scenario names must have the expected outcome, unless the scenario accepts any outcome. If the scenario expects a law
-// to be violated with one cause, Match also accepts violations with other causes.
+// scenario names must have the expected outcome, unless the scenario accepts any outcome. If the scenario expects a
+// cause, one of the violations must have it; further violations may have other causes.
 //
-// undecided reports that a named law could not be fully judged. That is not a mismatch, and neither is a cause that the
-// servers did not record. Law mismatches come first, in the order of checker.Laws, followed by metric mismatches.
+// undecided reports that a named law is undecided, or unchecked because the servers did not record enough. That is not
+// a mismatch, and neither is a violation whose cause the servers did not record. Law mismatches come first, in the
+// order of checker.Laws, followed by metric mismatches.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {

@@ -49,7 +49,7 @@ type Field struct {
 	// Instead, if set, is the message for a key that is not allowed in this mapping. It says where the key belongs.
 	Instead string
 	Says    string // meaning of the key
-	Sample  string // a value that the key accepts; empty if the value is a mapping or a list
+	Sample  string // a value that the key accepts; may be empty
 	Shown   bool   // Sample is the best example for the mapping
 	// Takes reports whether the key accepts a value. It does not store the value, but may record problems in the
 	// reader. It is nil if it is not known which values the key accepts.
@@ -59,8 +59,8 @@ type Field struct {
 // Given maps each key that is present in a mapping to its position.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. name is what messages call the mapping; it is empty for the whole file. Instead
-// of the mapping, a file may contain one of the given words.
+// Mapping reads the keys of a mapping. name is what messages call the mapping; it is empty for the whole file. words
+// are the words that the caller accepts instead of the mapping; Mapping only mentions them in its error message.
 func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)

@@ -43,7 +43,7 @@ func (r *Reader) yaml() ast.Node {
 	return r.document(parsed)
 }
 
-// document returns the body of the file's only document. It reports a problem if there is a second document.
+// document returns the body of the file's only document. It reports a problem if there is none, or a second one.
 func (r *Reader) document(parsed *ast.File) ast.Node {
 	var body ast.Node
 	for _, d := range parsed.Docs {

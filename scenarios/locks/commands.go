@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// These Lua scripts are exactly as published.
+// Lua scripts. The comments name the documents that they come from.
 const (
 	// releaseScript deletes the key if it still has the owner's value (Sanfilippo, "Distributed locks with Redis").
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
@@ -16,7 +16,7 @@ const (
 else
     return 0
 end`
-	// extendScript extends the key's expiry if it still has the owner's value (Alibaba Cloud, with an expiry in
+	// extendScript extends the key's expiry if it still has the owner's value (Alibaba Cloud, where the expiry is in
 	// seconds).
 	extendScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
     return redis.call("pexpire",KEYS[1],ARGV[2])

@@ -156,7 +156,7 @@ const (
 	AllDisks     Disks = "all" // those of the master and of the replicas
 )
 
-// Config contains a lock library's settings.
+// Config contains a lock library's settings. The defaults are those of most protocols; some protocols have others.
 type Config struct {
 	Protocol Protocol
 	Key      history.Lock    // default "lock"

@@ -97,8 +97,8 @@ func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *con
 }
 
 // renew renews the session every half TTL, or every second after a failure. It stops when the TTL has passed without a
-// renewal, or when a server replies that the session does not exist. The lock is then lost, unless the client relies
-// only on the monitor.
+// renewal, or when a server says that the session does not exist. The lock is then lost, unless the client relies only
+// on the monitor.
 func (s *consulSession) renew(env sim.Env) {
 	ttl := s.caller.config.TTL
 	for wait := ttl / 2; s.alive(env); {

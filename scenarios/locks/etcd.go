@@ -109,8 +109,8 @@ const (
 type keepAlive string
 
 const (
-	// the client sends keepalives to one member after another until the lease has ended, and does not learn that the
-	// lock is lost until then
+	// the client sends keepalives to one member after another until the lease has ended by its own count or a member
+	// says that the lease is gone, and does not learn that the lock is lost until then
 	untilLost keepAlive = "until-lost"
 	// keepalives stop without notice at the first error; a lease that no longer exists does not count as an error
 	// (youngju.dev)
@@ -305,7 +305,8 @@ func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	return ok && len(r.Keys) == 1 && l.session.alive(env)
 }
 
-// watch waits until the etcd watch reports that a key was deleted, or until the member stops responding.
+// watch waits until the etcd watch reports that a key was deleted, until the member stops responding, or until the
+// given patience has run out.
 func (l *etcd) watch(env sim.Env, h *Hold, of rpc.Watch, patience time.Duration) {
 	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
 	defer env.Close(w.member())

@@ -343,7 +343,8 @@ func (e *election) term(env sim.Env, transitions int64) rpc.LeaseSpec {
 		RenewTime: e.time(env), LeaseTransitions: transitions}
 }
 
-// time returns the current time for the record. It returns "" if no client uses the time in the record.
+// time returns the current time for the record. It returns "" unless this client measures leases from the time in the
+// record.
 func (e *election) time(env sim.Env) string {
 	if e.own.observe != renewTime {
 		return ""

@@ -39,7 +39,7 @@ const (
 	Confirmed                // enough servers released the lock, or no server needed to be asked
 )
 
-// answered returns the outcome of a release on one server. r is the server's reply, or nil if there was none.
+// answered returns the outcome of a release on one server. r is the server's reply, or says why there is none.
 func answered(r *sim.Reply) Answer {
 	switch {
 	case r.Status == sim.NoReply || r.Status == sim.Reset:
@@ -260,7 +260,7 @@ func (l *Library) field(of history.Lock) *string {
 // stopped.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
-// counted counts a finished attempt. taken says whether the attempt found that another client held the lock.
+// counted counts an attempt as taken if it found that another client held the lock.
 func (l *Library) counted(taken bool) {
 	if taken {
 		l.taken++
@@ -300,7 +300,7 @@ func (l *Library) drop(h *Hold) {
 type requester struct {
 	config  *Config
 	library *Library
-	value   string // owner value of the client or of the current acquire, if several attempts share it
+	value   string // owner value of the latest attempt; with PerAcquire, later attempts of the same acquire use it too
 	// left is the time that remains for the current attempt's requests. 0 means that only the usual timeout applies.
 	left time.Duration
 }

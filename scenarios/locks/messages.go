@@ -19,9 +19,9 @@ func (w Waking) byMessage() bool { return w == WakeOnMessage || w == WakeOnMessa
 // channel returns the channel on which a holder announces that it has released the lock.
 func (l *single) channel() string { return string(l.config.Key) + ":released" }
 
-// rest waits between two attempts to acquire the lock. If another client holds the lock, rest waits for a message.
-// Otherwise, it waits for the given delay. A client that has not subscribed yet subscribes and immediately tries again,
-// because the lock may have been released before it subscribed.
+// rest waits between two attempts to acquire the lock. If another client holds the lock, rest waits for a message, but
+// no longer than left. Otherwise, it waits for the given delay. A client that has not subscribed yet subscribes and
+// immediately tries again, because the lock may have been released before it subscribed.
 func (l *single) rest(env sim.Env, delay, left time.Duration) {
 	if !l.config.Wake.byMessage() || !l.taken {
 		sleep(env, delay, left)

@@ -28,18 +28,20 @@ const (
 )
 
 // Definition describes a protocol: what it is, its settings in a scenario, and how its locks are created. A protocol's
-// file registers its Definition, and no other file refers to the protocol.
+// file registers its Definition.
 type Definition struct {
 	Name    Protocol
 	Place   int    // place in the reference, counted from 1; protocols with the same place are sorted by name
 	Text    string // description in a few words
 	Backend Backend
 	Service history.Service // determines the advice that is given with a finding
-	Several bool            // clients ask several independent servers; otherwise they ask one server or one cluster
-	Expires bool            // a lock ends without a release, and its holder knows when
-	Later   bool            // the expiry is set in a second step, and the lock has none until then
-	Renews  bool            // the library keeps the lock alive in the background, so it may notify its client of a loss
-	Tokens  bool            // a holder gets a fencing token
+	// Several is set if a scenario may have several servers that clients ask: independent ones, or the members of one
+	// coordination service. Otherwise, they ask a single Redis server or a Redis Cluster.
+	Several bool
+	Expires bool // a lock ends without a release, and its holder knows when
+	Later   bool // the expiry is set in a second step, and the lock has none until then
+	Renews  bool // the library keeps the lock alive in the background, so it may notify its client of a loss
+	Tokens  bool // a holder gets a fencing token
 	// Leaves is set if, by default, a client that releases the lock does not delete its key, but lets it expire.
 	Leaves bool
 	Shares bool // the protocol is a semaphore, which is useful only with several permits

@@ -284,7 +284,7 @@ func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	return nil
 }
 
-// Release asks all servers to release the lock, including those that did not grant it.
+// Release asks the servers to release the lock: unless releaseTo says otherwise, also those that did not grant it.
 func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 	switch yes, silent, refused := l.release(env, h); {
 	case yes >= l.own.quorum:

@@ -184,7 +184,7 @@ var (
 				"`off`: send it to the current master, which may have changed after a failover"))
 )
 
-// common lists the settings above, in the reference documentation's order.
+// common lists the settings with which the reference documentation begins, in its order.
 var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock,
 	patienceEnds, retryWake, timeoutKey, releaseOnFailure, reentrantKey,
 	releaseKey, valueKey, valueInKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,

@@ -339,7 +339,7 @@ func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
-// find looks for the client's own znode by the unique mark in its name. If the lock checks sessions, find ignores a
+// find looks for the client's own znode by the unique mark in its name or its data. With checkSession, it ignores a
 // znode from an earlier session, because that znode is about to vanish (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
@@ -397,7 +397,7 @@ func (l *zooKeeper) isFirst(env sim.Env, h *zooKeeperHold, patience time.Duratio
 	return false, nil
 }
 
-// await waits until watch w fires.
+// await waits until watch w fires, the client's session is lost or patience runs out.
 func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, patience time.Duration) {
 	env.Sleep(patience, w.Fired(), h.node.session.Lost())
 	if w.Event().Type != zookeeper.None {

@@ -10,10 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// aim contains what happens in a fault-free run: its requests and event times. Some of the randomly drawn faults are
-// aimed at one of them. A fault at a random time would seldom hit one particular message among thousands.
+// aim contains what happens in a run: its requests and event times. Some of the randomly drawn faults are aimed at a
+// request or an event of a fault-free run, and variations of a plan at those of that plan's run. A fault at a random
+// time would seldom hit one particular message among thousands.
 type aim struct {
-	seed     uint64 // seed of the fault-free run
+	seed     uint64 // seed of the fault-free run; not set for the run of a plan
 	known    bool
 	kinds    [][]nemesis.Sent // the requests, grouped by command and by whether their attempt got the lock
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
@@ -26,8 +27,8 @@ const aimedTogether = 16
 // baseOf returns the seed of the fault-free run that the given seed's faults are aimed at.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// at stores a fault-free run's requests and events, so that faults can be aimed at them. If the run failed (err is not
-// nil), faults are not aimed.
+// at stores a run's requests and events, so that faults can be aimed at them. If the run failed (err is not nil),
+// faults are not aimed.
 func (a *aim) at(r scenarios.Result, err error) {
 	a.kinds, a.instants = nil, a.instants[:0]
 	if err == nil { // otherwise the plans' own runs will fail in the same way
@@ -70,7 +71,7 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 }
 
-// archer aims one plan's faults at requests and events in the fault-free run.
+// archer aims one plan's faults at the requests and events of a run.
 type archer struct {
 	*aim
 	random *sim.Stream
@@ -105,8 +106,8 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn aims a fault at a request, an answer or an event time in the fault-free run. It returns f unchanged if there is
-// nothing to aim at or if f cannot be aimed. Only faults that strike at a time or at a message are aimed. A fault that
+// turn aims a fault at a request, an answer or an event time of the run. It returns f unchanged if there is nothing to
+// aim at or if f cannot be aimed. Only faults that strike at a time or at a message are aimed. A fault that
 // strikes at a point in a client's code is not aimed, with one exception: if the client's lock comes from a library, a
 // pause is moved to an answer.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is a close call: a run that did not violate a law, but came closer to violating it than all other runs in the
-// search.
+// Close is a close call: a run that did not violate a law in one way, and of all such runs in the search came closest
+// to violating it.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`

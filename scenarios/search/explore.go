@@ -22,11 +22,13 @@ type Drawn struct {
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
-	plans map[uint64]nemesis.Plan // guided plans of the findings that this process has made, by seed
+	// plans contains the plans of the findings' first seeds, by seed, if the search is guided and this process has run
+	// them.
+	plans map[uint64]nemesis.Plan
 }
 
-// Differing counts the blocks of seeds in which a repeated run had a different result. Runs are repeated before their
-// plans are varied.
+// Differing counts the blocks of seeds in which a repeated run had a different result. In each block, at least the
+// first plan to be varied is run once more.
 type Differing struct {
 	Blocks int    `json:"blocks"`
 	First  uint64 `json:"first"` // the lowest seed of a run with a different result
@@ -160,7 +162,7 @@ func (r *Result) keep(plans map[uint64]nemesis.Plan) {
 	}
 }
 
-// PlanOf returns a finding's plan. If the finding comes from another process, PlanOf draws the plan again with plans.
+// PlanOf returns a finding's plan. If the plan was not kept (see keep), PlanOf draws it again with plans.
 func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
 	if plan, known := d.plans[f.First]; known {
 		return plan

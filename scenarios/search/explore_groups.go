@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// planGroup contains the findings that have the same smallest plan. The finding about the most serious law comes first.
+// planGroup contains the findings that have the same smallest plan, in the order that byPlan describes.
 type planGroup []*ReducedFinding
 
 // planGroups is the part of the report that shows all findings. If there isn't much room, the last groups get one line

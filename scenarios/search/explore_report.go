@@ -124,7 +124,7 @@ func (s *Span) size(of string) string {
 	return size
 }
 
-// closest describes the closest call for each law that no run violated, and says how to view the closest of them all.
+// closest describes the closest call for each law that no run violated, and says how to view the first of them.
 func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()

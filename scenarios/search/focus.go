@@ -140,8 +140,8 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 
 // mirror copies faults that involve a server on which the holder's key was lost. In each copy, a server that still has
 // the key replaces the server that lost it. If the plan then has too many faults, mirror removes faults that involve
-// neither server. If the plan would still have too many faults, mirror leaves it unchanged. If the close call involved
-// no such pair of servers, mirror changes a fault instead.
+// neither server. If the plan would still have too many faults, mirror leaves it unchanged. If no server lost the key,
+// or none still has it, mirror focuses one fault instead.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)
@@ -180,7 +180,7 @@ func (v *variation) mirror() {
 
 // requests returns the requests that were sent around the time of the close call: those of the given client, of the
 // holder's attempt and of the next holder's attempt. If the close call is about late requests, the result may include
-// earlier requests, because they may arrive late.
+// earlier requests and those of other clients, because they may arrive late.
 func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	c := v.call
 	stale := v.stale()

@@ -258,7 +258,8 @@ func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the given seed's plan is drawn independently of other runs' results.
+// Free reports whether the given seed's plan never depends on other runs' results. If it may, the plan can still be
+// drawn at random, because there was nothing to vary.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true

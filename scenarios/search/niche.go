@@ -25,7 +25,7 @@ func nicheOf(c *margin.Call) int {
 type niche struct {
 	elites []*elite // sorted, the closest first
 	broken int      // number of variations of its plans that violated the law
-	idle   int      // number of variations without progress; halved after each success
+	idle   int      // number of variations without progress; halved after each success, 0 after a new closest plan
 }
 
 // elite is a plan that is worth varying.

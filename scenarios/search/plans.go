@@ -20,7 +20,7 @@ type Plans struct {
 	share     int // percentage of plans that vary another plan
 	guide     guide
 	sampled   *nemesis.Plan     // result of sample; nil before the first call
-	looker    *scenarios.Runner // performs the fault-free runs at which plans are aimed; nil until needed
+	looker    *scenarios.Runner // performs the runs at which plans are aimed; nil until needed
 	// Within is the period, from the start of a run, in which faults may strike.
 	Within time.Duration
 }

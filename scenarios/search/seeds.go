@@ -99,8 +99,8 @@ func (r Ranges) without(others Ranges) (left Ranges) {
 // common returns the seeds that are in both r and other.
 func (r Ranges) common(other Ranges) Ranges { return r.without(r.without(other)) }
 
-// portions returns how many portions the ranges are divided into. A portion ends at a multiple of size or at the end of
-// its range.
+// portions returns how many portions the ranges are divided into. A portion ends just before a multiple of size, or at
+// the end of its range.
 func (r Ranges) portions(size uint64) (n int) {
 	for _, one := range r {
 		n += int(one.Last/size-one.First/size) + 1

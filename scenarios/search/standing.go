@@ -11,10 +11,11 @@ import (
 )
 
 // Standing returns the overall result of this search of s. An exploration is Failed if a promise was broken. It is
-// Undecided if some seeds have not been run, some runs could not be judged, no fault ever struck while the lock was in
-// use, or a law whose outcome the scenario requires was never exercised. Runs with the same faults are Failed if some
-// did not turn out as s expects. Otherwise they are Undecided if some seeds have not been run or some runs could not be
-// judged. Standing also returns the reasons why the search is Undecided, one sentence each.
+// Undecided if some seeds have not been run, some runs failed, no fault ever struck while the lock was in use, or a law
+// in s.Shown was never exercised. Runs in which a law was undecided do not change the result; caveats counts them. Runs
+// with the same faults are Failed if some did not turn out as s expects. Otherwise they are Undecided if some seeds
+// have not been run or some runs failed or are undecided. Standing also returns the reasons why the search is
+// Undecided, one sentence each.
 func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	if e.Repeated != nil {
 		return e.compared(s)

@@ -70,8 +70,8 @@ func (v *variation) fastServer() []nemesis.Fault {
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// fewerKeys returns a cut between the holder and as many servers as the holder can do without. The cut lasts until the
-// lock is granted.
+// fewerKeys returns a cut between the holder and as many servers as the holder can do without. The cut lasts until
+// after the lock is granted.
 func (v *variation) fewerKeys() []nemesis.Fault {
 	c := v.call
 	if c.Spare < 1 || c.Spare > len(c.Standing) {

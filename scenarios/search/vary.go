@@ -15,8 +15,8 @@ type variation struct {
 	call   *margin.Call
 }
 
-// vary makes at least one random change to the plan. After each change, a coin toss decides whether to make another
-// one. vary may add faults that are listed in drawn.
+// vary tries at least one random change to the plan. After each try, a coin toss decides whether to make another one. A
+// plan without faults only gets new ones. vary may add faults that are listed in drawn.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)
@@ -45,8 +45,8 @@ func (v *variation) change(edit func(nemesis.Fault) nemesis.Fault) {
 	}
 }
 
-// add adds faults that belong together, unless there are more of them than the mix allows in a plan, or the mix does not
-// draw one of their kinds or does not allow one of them. If the plan then has too many faults, add removes others.
+// add adds faults that belong together, unless there are more of them than the mix allows in a plan, or the mix does
+// not draw one of their kinds or does not allow one of them. If the plan then has too many faults, add removes others.
 func (v *variation) add(some ...nemesis.Fault) {
 	mix := &v.plans.scenario.Mix
 	if len(some) > mix.Most {

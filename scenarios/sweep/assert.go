@@ -58,12 +58,15 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 // Asserted is an assertion's outcome in a sweep.
 type Asserted struct {
 	*Assertion
-	// Standing is Passed if the law had the claimed outcome at every tried point where the condition was true. It is
-	// Failed if the law had a different outcome at any of these points, and Undecided if the law was undecided at any
-	// of them. If the condition was not true at any point, Standing is NotJudged.
+	// Standing is Failed if the law had an outcome other than the claimed one at any tried point where the condition
+	// was true. Otherwise, it is Undecided if the sweep was interrupted or if the law was not judged at some of these
+	// points, and Passed if the law had the claimed outcome at all of them. If there are no such points in a complete
+	// sweep, Standing is NotJudged.
 	Standing document.Result
-	Points   int    // number of tried points where the condition was true, including points between those of the grid
-	Unjudged int    // number of these points where the law was undecided
+	// Points is the number of tried points where the condition was true, including points between those of the grid. It
+	// does not include points whose runs ended early (Point.Cut) without judging the law.
+	Points   int
+	Unjudged int    // number of these points where the law was not judged
 	Counter  *Point // first point where the law had an outcome other than the claimed one; nil if there is none
 	// Seed is a seed that shows the failure at the point Counter. If the claim was that the law holds, it is the lowest
 	// seed whose run broke the law. Otherwise, it is the sweep's first seed.

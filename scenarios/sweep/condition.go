@@ -43,7 +43,7 @@ func (k kind) String() string {
 	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
 }
 
-// term is the result of evaluating part of a condition. Its value is set only if the condition is evaluated at a point.
+// term is the result of parsing part of a condition. Its value counts only if the condition is evaluated at a point.
 // The value is a bool for a comparison, a string for a word, and a number of nanoseconds for a duration.
 type term struct {
 	kind  kind

@@ -49,7 +49,7 @@ type Edge struct {
 	Before, After State
 	Exact         bool // Last and First are at most the resolution apart and have enough runs
 	// Stopped is set if the sweep was interrupted before it had located the edge exactly. If both Exact and Stopped are
-	// false, no point between Last and First is a valid scenario.
+	// false, the point in the middle between Last and First is not a valid scenario.
 	Stopped bool
 }
 

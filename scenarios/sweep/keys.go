@@ -10,7 +10,7 @@ import (
 )
 
 // reading returns a key's numeric value in a scenario, for one of its clients. ok is false if the key is not in use or
-// its value is a range.
+// its value is a range or a word.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
 // Key is a scenario setting that a sweep can vary. It is named by its path in the scenario file, such as lock.ttl.

@@ -18,10 +18,10 @@ type State uint8
 
 // The states of a law at a point. The zero State is Unjudged, not Safe.
 const (
-	Unjudged State = iota // not violated in any run, but unchecked or undecided in some
-	Safe                  // held in all runs
+	Unjudged State = iota // none of the other states: some runs are unchecked, undecided or missing
+	Safe                  // held in all runs, and no run is missing
 	Chance                // violated in some runs but not in others
-	Broken                // violated in all runs
+	Broken                // violated in all runs that were performed
 	Invalid               // the values are not a valid scenario, so nothing was run
 )
 
@@ -35,7 +35,7 @@ type Point struct {
 	Levels  []Level       // one for each axis
 	Problem string        // why this is not a valid scenario; if set, nothing was run
 	Laws    campaign.Laws // in the order of checker.Laws
-	// Findings are the violations, one for each cause, sorted by first seed.
+	// Findings are the violations, one for each cause, in the order in which they were found.
 	Findings campaign.Findings
 	// Struck says, for each of the scenario's faults, in how many runs it struck. The number is -1 for a fault that is
 	// omitted at this point.

@@ -360,8 +360,8 @@ func (s *Report) suite() document.Suite {
 	return suite
 }
 
-// lawCase returns the test case for a law that no assertion is about. It passes if the law was judged at one or more
-// grid points.
+// lawCase returns the test case that says where a law is safe. It passes if the law was judged at one or more grid
+// points.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {

@@ -63,7 +63,7 @@ func (b *Subject) findKeys() {
 	}
 }
 
-// leaves returns the paths of all scalars inside a mapping.
+// leaves returns the paths of all values inside a mapping that are not mappings themselves.
 func (b *Subject) leaves(path string) []string {
 	keys := b.doc.Keys(path)
 	if len(keys) == 0 {

@@ -32,13 +32,14 @@ type Sweep struct {
 	// at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
 	// Between are the points tried between grid points. First come those where an assertion's condition becomes true,
-	// then those tried while bisecting. A point tried while bisecting may have fewer runs, because the runs stop once
-	// each law being bisected has been broken in some of them, but not in all.
+	// then those tried while bisecting, then those in the middle of a range in which a law is broken in some runs. A
+	// point tried while bisecting may have fewer runs, because the runs stop once each law being bisected has been
+	// broken in some of them, but not in all.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
 	// Interrupted is set if ctx was done before everything had been tried. Points that are incomplete for this reason
-	// are marked Stopped and are not judged.
+	// are marked Stopped and never count as safe.
 	Interrupted bool
 }
 

@@ -13,14 +13,15 @@ import (
 
 // Assignment is a version of a scenario in which every link has a fixed delay. A result holds only for these delays.
 // They are fixed because a verification needs events in two runs to happen at the same instant, which is rare with
-// random delays. There are several assignments, because many violations cannot occur when all delays are equal.
+// random delays. There are several assignments, because many violations cannot occur when all delays are equal. With
+// Options.Requests, the only assignment has the scenario's own random delays.
 type Assignment struct {
 	Name     string              // describes the delays, such as "every message takes 1ms"
 	Scenario *scenarios.Scenario // the scenario's text contains the delays, so the text is enough to repeat the runs
 }
 
-// assign returns assignments with message delays within the ranges that s specifies, simplest first. If the delays in s
-// are fixed, they all have the same delays. With Options.Orders, there are assignments for different orders of
+// assign returns assignments with message delays within the ranges that s specifies, simplest first. If the delay in s
+// is fixed, there is only one such assignment. With Options.Orders, each is followed by two with other orders of
 // simultaneous arrivals. With Options.Requests, there is only one assignment, with the delays that s draws at random.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {

@@ -74,8 +74,8 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated returns a copy of the scope without random placements. The kinds that are placed at random in s are not
-// tried in the copy.
+// Enumerated returns a copy of the scope without random placements. The copy lists the kinds that are placed at random
+// in s as not tried, including those that are also enumerated.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }

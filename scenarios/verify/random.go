@@ -19,12 +19,12 @@ type Sample struct {
 }
 
 const (
-	// samples is the number of random placements tried for each kind and number of faults.
+	// samples is the maximum number of random placements tried for each kind and number of faults.
 	samples = 2000
-	batch   = 100 // number of random placements that one job of a stage tries
+	batch   = 100 // maximum number of random placements that one job of a stage tries
 	batches = samples / batch
-	// draws is the maximum number of plans that are drawn for one placement. Drawing stops at the first plan that
-	// contains a fault of the placement's kind and has an effect on the run.
+	// draws is how many plans a job may draw for each of its placements, on average. A plan counts as a placement only
+	// if it contains a fault of the job's kind and has an effect on the run.
 	draws = 40
 )
 

@@ -427,7 +427,7 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	return all, nil
 }
 
-// Longest returns, for each start, the longest fault.
+// Longest returns, for each start, the longest fault or, for a clock jump, the first of its sizes.
 func (s *Singles) Longest() []nemesis.Fault {
 	list := make([]nemesis.Fault, len(s.starts))
 	for i := range list {

@@ -30,7 +30,7 @@ type opening struct {
 	point  sim.Point
 	pass   int
 	// at is the instant at which the fault starts. If the opening is an interval, at is its last instant, and since is
-	// the instant just before it.
+	// the instant just before its first.
 	since, at sim.Time
 }
 

@@ -23,7 +23,7 @@ func newTally(promise []checker.Law) Tally {
 type LengthTally struct {
 	Faults int
 	Tally
-	Kinds []KindTally // keyed by the kind of the last fault; empty if Faults is 0
+	Kinds []KindTally // by the kind of the last fault, in the order of Scope.Every; all zero if Faults is 0
 	Whole bool        // all placements were tried
 }
 

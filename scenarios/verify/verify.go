@@ -80,14 +80,14 @@ type Options struct {
 // released, the resource accepts or refuses), the next action of each process, the expiry of each key, and the end of
 // each validity that was reported to a client. For each such instant, an end is chosen so that the target's next
 // message, or its next action, comes just before it. For expiries and validities, a second end is chosen so that the
-// message or action comes just after it. One more end is later than all of these, by more than any client's TTL,
-// patience, back-off and hold together. A crash or a cut without an end never ends.
+// message or action comes just after it. One more end comes after the fault's start by more than any client's TTL,
+// patience, back-off and hold together; no later end is tried. A crash or a cut without an end never ends.
 //
 // Sizes: a jump is tried with several sizes, both forward and back. For each deadline on that clock and each later
-// action, the deadline passes just before the action with one size, and just after it with another. One more size in
-// each direction goes beyond all deadlines. A server's deadlines are the expiries of its keys. The deadlines of a
-// client that reads its wall clock are its validities, the expiries of the keys that it sets, and the end of its
-// patience.
+// action, one size makes the two change places: the deadline then passes just before the action, or just after it. One
+// more size in each direction goes beyond all deadlines. A server's deadlines are the expiries of its keys. The
+// deadlines of a client that reads its wall clock are its validities, the expiries of the keys that it sets, and the
+// end of its patience.
 //
 // Several faults: each fault strikes at the same time as the one before it, or later. A later fault's starts and ends
 // are taken from the run with the earlier faults. If several ends of an earlier fault lead to the same sequence of
@@ -101,8 +101,8 @@ type Options struct {
 // ends (see thresholds). Nothing is tried at random. Kinds that are not enumerated, two faults at once, and other seeds
 // are not tried.
 //
-// Scenario returns an error if no fault can be tried, either at all or among o.Kinds. It also returns an error if
-// Fencepost's or the lock's code fails.
+// Scenario returns an error if the options contradict each other, or if no fault can be tried, either at all or among
+// o.Kinds. It also returns an error if Fencepost's or the lock's code fails.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
 	v, err := begun(s, o)
 	if err != nil {
@@ -299,8 +299,9 @@ func (v *Verification) sum() *Tally {
 }
 
 // Standing returns the overall result of the verification. It is Failed if there is a counterexample. It is Undecided
-// if the verification ended early, if results were lost, if a promised law was undecided in some schedule, or if no
-// schedule exercised a law that must be exercised. In that case, open lists the reasons, in one sentence each.
+// if the verification ended early, if results were lost, if a promised law was undecided in some schedule, if no
+// schedule exercised a law that must be exercised, or if none exercised any promised law. In that case, open lists the
+// reasons, in one sentence each.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
 		return document.Failed, nil
