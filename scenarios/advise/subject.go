@@ -86,8 +86,8 @@ func (b *subject) withoutFaults(ctx context.Context) error {
 	return nil
 }
 
-// explore looks for random plans that break a promise, and shrinks them. It returns the number of plans that it has run.
-// If it has run all of them, open lists the reasons why it is undecided whether the promises are kept.
+// explore looks for random plans that break a promise, and shrinks them. It returns the number of plans that it has
+// run. If it has run all of them, open lists the reasons why it is undecided whether the promises are kept.
 func (b *subject) explore(ctx context.Context) (runs int, open []string, err error) {
 	e, err := search.NewExploration(b.scenario, b.options.From, b.options.Seeds, search.Whole)
 	if err != nil {

@@ -150,7 +150,8 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 // variations consist of two. Each variation must still have a fault.
 func TestPlansOfOneFaultAreVaried(t *testing.T) {
 	for _, text := range []string{
-		"name: replicated\nservers: {redis: 1, replicas: 1, down-after: 500ms}\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
+		"name: replicated\nservers: {redis: 1, replicas: 1, down-after: 500ms}\n" +
+			"lock: {protocol: set-nx-px, ttl: 1s}\n" +
 			"work: {hold: 500ms, writes: 1}\nmix: {faults: 1, guided: 100%, with: [fail over]}\n",
 		"name: leader\nservers: {kubernetes: 3}\nlock: {protocol: lease-object}\n" +
 			"work: {hold: 1s, writes: 1}\nmix: {faults: 1, guided: 100%}\n",
