@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/document"
@@ -62,20 +63,31 @@ func newStatus(to console) *cobra.Command {
 // status is a campaign's progress and its findings so far, as shown to users who are following it.
 type status struct {
 	document.Head
-	Name     string        `json:"campaign"`
-	Verdict  string        `json:"state"` // running, finished or failed
-	Reason   string        `json:"reason,omitempty" doc:"why it failed or is being stopped"`
-	Version  string        `json:"version"`
-	Elapsed  time.Duration `json:"elapsed_ns"`
-	Worked   time.Duration `json:"worked_ns"`
-	Runs     int           `json:"runs"`
-	Stages   []queue.StageProgress
-	Findings []finding      `json:"findings"`
-	Lost     []queue.Loss   `json:"lost"`
-	Workers  []queue.Worker `json:"workers"`
-	Aside    []string       `json:"put_aside"`
-	Stored   queue.Stored   `json:"stored"`
-	Trouble  string         `json:"trouble,omitempty" doc:"why the server cannot store results"`
+	Name     string                `json:"campaign"`
+	Verdict  string                `json:"state"` // running, finished or failed
+	Reason   string                `json:"reason,omitempty" doc:"why it failed or is being stopped"`
+	Version  string                `json:"version"`
+	Elapsed  time.Duration         `json:"elapsed_ns"`
+	Worked   time.Duration         `json:"worked_ns"`
+	Runs     int                   `json:"runs"`
+	Stages   []queue.StageProgress `json:"stages"`
+	Findings []finding             `json:"-"`
+	Found    []found               `json:"findings"`
+	Lost     []queue.Loss          `json:"lost"`
+	Workers  []queue.Worker        `json:"workers"`
+	Aside    []string              `json:"put_aside"`
+	Stored   queue.Stored          `json:"stored"`
+	Trouble  string                `json:"trouble,omitempty" doc:"why the server cannot store results"`
+}
+
+// found is a finding as it is printed.
+type found struct {
+	Entry    string      `json:"entry"`
+	Law      checker.Law `json:"law"`
+	Cause    string      `json:"cause"`
+	Runs     int         `json:"runs"`
+	First    uint64      `json:"first"`
+	Promised bool        `json:"promised"`
 }
 
 func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
@@ -87,15 +99,18 @@ func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found state
+	var sum state
 	if s.Summary != nil {
-		if err := json.Unmarshal(s.Summary, &found); err != nil {
+		if err := json.Unmarshal(s.Summary, &sum); err != nil {
 			return nil, fmt.Errorf("campaign %s: %w", c.Name, err)
 		}
 	}
 	d := &status{Name: c.Name, Verdict: "running", Version: o.Version, Elapsed: s.Elapsed, Worked: s.Took,
-		Runs: found.Runs, Stages: s.Stages, Findings: found.Findings, Lost: s.Lost, Workers: s.Workers, Aside: s.Aside,
+		Runs: sum.Runs, Stages: s.Stages, Findings: sum.Findings, Lost: s.Lost, Workers: s.Workers, Aside: s.Aside,
 		Stored: s.Stored, Trouble: s.Trouble}
+	for _, f := range sum.Findings {
+		d.Found = append(d.Found, found{f.Entry, f.Law, f.Cause.String(), f.Runs, f.First, f.Promised})
+	}
 	switch {
 	case s.Failed != "":
 		d.Verdict, d.Reason = "failed", s.Failed

@@ -15,6 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
 // jsonCalls lists invocations of every command that has --json. Together, a command's invocations print every part of
@@ -74,6 +75,15 @@ var jsonCalls = map[string][][]string{
 		{"check", "register.edn", "--initial", "0"}},
 	"list":    {{"list"}, {"list", "etcd"}},
 	"version": {{"version"}},
+}
+
+// TestTheKeysOfAllDocumentsHaveOneStyle checks the keys of every JSON document that a command prints.
+func TestTheKeysOfAllDocumentsHaveOneStyle(t *testing.T) {
+	for _, d := range described {
+		if odd := reporttest.OddKeys(d.Object); len(odd) > 0 {
+			t.Errorf("%s: %q", d.Is, odd)
+		}
+	}
 }
 
 // jsonFiles contains the scenarios that jsonCalls uses.

@@ -24,16 +24,16 @@ type State struct {
 
 // Worker describes a worker that has joined.
 type Worker struct {
-	ID string
+	ID string `json:"id"`
 	Present
-	Here bool // whether it has recently written a heartbeat
+	Here bool `json:"here"` // whether it has recently written a heartbeat
 }
 
 // Stored is the amount of data that the server stores for a campaign.
 type Stored struct {
-	Waiting uint64 // number of portions that are queued or in progress
-	Parts   uint64
-	Bytes   uint64 // size of the results on the server's disk, in bytes
+	Waiting uint64 `json:"waiting"` // number of portions that are queued or in progress
+	Parts   uint64 `json:"parts"`
+	Bytes   uint64 `json:"bytes"` // size of the results on the server's disk, in bytes
 }
 
 // State reads the whole state from the server.

@@ -109,7 +109,7 @@ func (n *watcher) listen(x *life) error {
 	go func() {
 		for {
 			v, err := w.read()
-			if err != nil {
+			if err != nil || len(v.List) == 0 { // not a message
 				return
 			}
 			if words := strings.Fields(v.List[len(v.List)-1].Text); len(words) == 5 {
@@ -234,8 +234,12 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 			fields[r.List[i].Text] = r.List[i+1].Text
 		}
 		name := n.s.cfg.byPort(fields["port"])
+		s := n.s.cfg.all[name]
+		if s == nil { // no server of the scenario: order cannot give it a priority
+			continue
+		}
 		is := name == to
-		if (fields["slave-priority"] != "0") != is && !n.s.cfg.all[name].deaf {
+		if (fields["slave-priority"] != "0") != is && !s.deaf {
 			return false
 		}
 		knows = knows || is

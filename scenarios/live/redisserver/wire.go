@@ -72,7 +72,7 @@ func (w *wire) read() (resp.Value, error) {
 
 // raw appends the next value to b in the form in which it was received.
 func (w *wire) raw(b []byte) ([]byte, error) {
-	line, err := w.in.ReadSlice('\n')
+	line, err := w.in.ReadBytes('\n')
 	if err != nil {
 		return b, err
 	}
