@@ -55,8 +55,8 @@ With the default reading, a section ends when the holder calls release. With the
 release that failed has released nothing, so the lock stays held.
 
 Exit codes: 0 some law holds and none is violated, 1 a law is violated, 2 bad input, 3 a law is
-undecided, a file is cut off, or nothing could be judged. Laws that are undecided only because the
-recording ends do not count.`,
+undecided, a file is cut off, or nothing could be judged. deadlock-freedom and fault-tolerance do
+not count if they are undecided, unless exact clocks would show that they are violated.`,
 		Example: `  fencepost check _runs/kleppmann-gc-pause-1/history.jsonl
   fencepost check store/latest/history.edn --lock mutex --reading strict
   fencepost check machine-1.jsonl machine-2.jsonl --clock-error 2ms --html report.html`,

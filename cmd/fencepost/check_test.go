@@ -20,6 +20,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/cmd/task"
@@ -387,5 +388,50 @@ func TestPagesOfManyStaySmall(t *testing.T) {
 				t.Errorf("%s: not both text and page say %q:\n%s", name, says, out.String())
 			}
 		}
+	}
+}
+
+// TestLawsJudgedAtTheEndCountOnlyIfBroken checks when an undecided law makes "check" exit with 3, and that the help
+// says which laws are exceptions.
+func TestLawsJudgedAtTheEndCountOnlyIfBroken(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const history = `{"header":{"start":1,"clock_error":%d,"end":900000000,"ttl":50000000,"slack":1000000}}
+{"time":0,"process":"a","type":"ok","f":"acquire","lock":"orders","attempt":"a/1"}
+{"time":20000000,"process":"a","type":"invoke","f":"release","lock":"orders","attempt":"a/1"}
+{"time":20000001,"process":"a","type":"ok","f":"release","lock":"orders","attempt":"a/1"}
+{"time":60000000,"process":"b","type":"invoke","f":"acquire","lock":"orders"}
+`
+	const entered = `{"time":61000000,"process":"b","type":"ok","f":"acquire","lock":"orders","attempt":"b/1"}
+`
+	for _, c := range []struct {
+		text string
+		exit int
+		want string
+	}{
+		{fmt.Sprintf(history, 0) + entered, exitExpected, "deadlock-freedom undecided"},
+		{fmt.Sprintf(history, 1_000_000) + entered, exitExpected, "deadlock-freedom undecided"},
+		{fmt.Sprintf(history, 0), exitOtherwise, "deadlock-freedom violated"},
+		{fmt.Sprintf(history, 1_000_000_000), exitUndecided, "deadlock-freedom undecided"},
+	} {
+		if err := os.WriteFile("history.jsonl", []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, problems bytes.Buffer
+		exit := run([]string{"check", "history.jsonl"}, &out, &problems)
+		if said := strings.Join(strings.Fields(out.String()), " "); exit != c.exit || !strings.Contains(said, c.want) {
+			t.Errorf("exit %d, want %d with %q:\n%s%s%s", exit, c.exit, c.want, c.text, out.String(),
+				problems.String())
+		}
+	}
+	help := strings.Join(strings.Fields(newCheck().Long), " ")
+	var exceptions []string
+	for _, law := range checker.Laws {
+		if law.AtEnd() {
+			exceptions = append(exceptions, string(law))
+		}
+	}
+	want := strings.Join(exceptions, " and ") + " do not count if they are undecided"
+	if !strings.Contains(help, want) {
+		t.Errorf("the help does not say %q", want)
 	}
 }

@@ -19,8 +19,8 @@ type Recording struct {
 	Files []string
 	Lock  string // kind of lock that the user gave; empty if none was given
 	Cut   bool   // whether a file is truncated; if so, it is not known whether the other laws hold
-	// Unreached lists the laws that are undecided only because the recording ended too early, or that are judged at the
-	// end of a recording and would not be violated if the clocks were exact. Most recordings have such laws.
+	// Unreached lists the undecided laws among those that are judged at the end of a recording, except those that would
+	// be violated if the clocks were exact. Most recordings have such laws.
 	Unreached []checker.Law
 }
 
