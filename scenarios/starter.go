@@ -256,7 +256,7 @@ func (f *starterFile) work() {
 	if f.def.Tokens {
 		f.line("  fencing: on                  # refuse tokens lower than the highest one seen")
 	} else {
-		f.line("  fencing: off                 # `on` needs a lock with tokens: fenced, etcd, consul")
+		f.line("  fencing: off                 # `on` needs tokens: fenced, etcd, consul")
 	}
 	f.prose(
 		"  ",

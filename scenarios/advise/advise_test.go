@@ -260,7 +260,7 @@ func TestAnExplorationThatProvesNothingIsUndecided(t *testing.T) {
 		"  client-1: {work: {start: 5s}}\n  client-2: {work: {start: 5s}}\n"+
 		"mix: {within: 1ms, weights: {pause: 1}, pause: 1ms..1ms, at-points: 0%, aimed: 0%}\n")
 	r := &Report{Advice: advice(t, s, 5), Scenario: s}
-	if r.Standing() != document.Undecided || len(r.open()) != 1 || !strings.Contains(r.open()[0], "never mattered") {
+	if r.Standing() != document.Undecided || len(r.open()) != 1 || !strings.Contains(r.open()[0], "tested nothing") {
 		t.Errorf("%v: %q", r.Standing(), r.open())
 	}
 }
