@@ -151,7 +151,7 @@ func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	}
 	from := t.Asks[g.Ask].Call
 	for i := from; i < g.OK; i++ {
-		if e := &t.History.Events[i]; e.F == history.KeySet && e.Of == g.Attempt {
+		if e := &t.History.Events[i]; e.F == history.KeySet && e.Of == g.Attempt && e.Lock == t.Locks[g.Lock].Name {
 			from = i
 		}
 	}

@@ -189,7 +189,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	}
 	keys := t.standing(a.Lock, now.at)
 	if key, crash := t.crashedOwner(t.blocking(keys), now.at); key != nil {
-		owner := t.ProcessOf(key.of)
+		owner := t.makerOf(key)
 		return Cause{Kind: StuckBehindCrashed}, owner,
 			sentence("%s crashed at %v%s. ", capital(string(owner)), t.Time(crash), t.crashText(owner, crash)) +
 				sentence("Its key on %s, set at %v, is still there and %s.", t.History.Events[key.set].Process,

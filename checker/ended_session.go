@@ -18,7 +18,7 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	since := -1 // last position at which a key of an earlier session disappeared; a session ends with all its keys
 	for i := range t.History.Events[:gone] {
 		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
-			t.ProcessOf(e.Of) == holder && e.Time < t.History.Events[gone].Time {
+			t.ProcessOf(e.Lock, e.Of) == holder && e.Time < t.History.Events[gone].Time {
 			since = i
 		}
 	}

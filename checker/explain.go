@@ -89,12 +89,12 @@ func (t *judge) nameOf(g, other *trace.Grant) string {
 	return string(g.Process)
 }
 
-// name returns an attempt together with its process, or "somebody" if the attempt is unknown.
-func (t *judge) name(a history.Attempt) string {
+// name returns an attempt to acquire a lock together with its process, or "somebody" if the attempt is unknown.
+func (t *judge) name(lock history.Lock, a history.Attempt) string {
 	if a == "" {
 		return "somebody"
 	}
-	return sentence("%s (attempt %s)", t.ProcessOf(a), a)
+	return sentence("%s (attempt %s)", t.ProcessOf(lock, a), a)
 }
 
 // sectionStory describes critical sections that overlap.

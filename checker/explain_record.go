@@ -29,7 +29,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case DeposedMaster:
 		return t.deposedStory(r)
 	case RemovedByNonOwner:
-		t.facts.oneClient = t.ProcessOf(e.By) == g.Process
+		t.facts.oneClient = t.ProcessOf(e.Lock, e.By) == g.Process
 		return t.removedStory(key, r.at, r.set[r.victim])
 	case RemovedByOwner:
 		if r.cause.Detail == LateTry {
@@ -90,12 +90,11 @@ func (t *judge) earlyStory(r *record, key string) string {
 		return sentence("%s considered %s expired at %v, %v before its deadline (%v)%s", t.taker(r), key, e.Time,
 			r.due-e.Time, r.due, t.clockStory(r, t.taker(r), r.due-e.Time))
 	case e.F == history.KeySet || e.Why == history.Deleted:
-		kept := t.Time(t.keptLast(r))
+		kept, set := t.Time(t.keptLast(r)), &t.History.Events[r.set[r.victim]]
 		return sentence("%s was %s at %v by %s, because its lease had ended according to the clock of %s; "+
 			"that clock was ahead, because %s had set or extended the key only %v earlier, at %v%s", key, takenOver(e),
-			e.Time, t.ProcessOf(trace.Setter(e)), e.Process, t.ProcessOf(t.History.Events[r.set[r.victim]].Of),
-			e.Time-kept,
-			kept, t.clockStory(r, e.Process, 0))
+			e.Time, t.ProcessOf(e.Lock, trace.Setter(e)), e.Process, t.ProcessOf(set.Lock, set.Of), e.Time-kept, kept,
+			t.clockStory(r, e.Process, 0))
 	}
 	return sentence("%s expired at %v, %v before its deadline (%v)%s", key, e.Time, r.due-e.Time, r.due,
 		t.clockStory(r, e.Process, r.due-e.Time))
@@ -110,15 +109,17 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 			a, b = b, a
 		}
 		return sentence("%s had only one key, set by %s at %v: it gave %s the lock at %v, and again at %v",
-			first.Process, t.name(first.Of), first.Time, t.Grants[a.Grant].Process, t.Time(a.At), t.Time(b.At))
+			first.Process, t.name(first.Lock, first.Of), first.Time, t.Grants[a.Grant].Process, t.Time(a.At),
+			t.Time(b.At))
 	}
 	if second.F == history.KeyGone {
 		return sentence("%s had a list element for each of them: "+
 			"%s took one at %v, and %s took another at %v%s", second.Process,
-			t.name(first.By), first.Time, t.name(second.By), second.Time, t.earlyReturnStory(r))
+			t.name(first.Lock, first.By), first.Time, t.name(second.Lock, second.By), second.Time,
+			t.earlyReturnStory(r))
 	}
 	return sentence("%s, set at %v, was still there when the key of %s was set at %v, "+
-		"and nothing prevented the second key", key, first.Time, t.name(second.Of), second.Time)
+		"and nothing prevented the second key", key, first.Time, t.name(second.Lock, second.Of), second.Time)
 }
 
 // earlyReturnStory returns a sentence that names the client that put an element back before it released the lock. It
@@ -126,7 +127,7 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 func (t *judge) earlyReturnStory(r *record) string {
 	if set := t.earlyReturn(r); set >= 0 {
 		e := &t.History.Events[set]
-		return sentence(", which %s had put back at %v, before it released the lock", t.name(e.Of), e.Time)
+		return sentence(", which %s had put back at %v, before it released the lock", t.name(e.Lock, e.Of), e.Time)
 	}
 	return ""
 }
@@ -182,7 +183,8 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
 	return sentence("%s was removed at %v by %s, because the liveness key of %s had expired, "+
-		"but %s considered its lease valid until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder,
+		"but %s considered its lease valid until %v%s", key, e.Time,
+		t.ProcessOf(e.Lock, trace.Setter(e)), holder, holder,
 		until,
 		t.faultText(t.miscounted(c, r)...))
 }
@@ -208,7 +210,7 @@ func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	did, holder := takenOver(e), t.Grants[span.Grant].Process
 	return sentence("%s was %s at %v by %s, because the lease of %s had ended; "+
 		"the holder had last renewed the key at %v but continued as if it had the lock%s",
-		key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
+		key, did, e.Time, t.ProcessOf(e.Lock, trace.Setter(e)), holder,
 		t.Time(t.keptLast(r)), t.faultText(t.unrenewed(span.Grant, r.at)))
 }
 
@@ -220,35 +222,37 @@ func (t *judge) deposedStory(r *record) string {
 		return sentence(
 			"%s extended the lease of %s at %v; "+
 				"%s had become the leader at %v, had taken over all leases, and ended this lease at %v%s", e.Process,
-			t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
+			t.ProcessOf(e.Lock, e.Of), e.Time, leader.Process, leader.Time,
 			t.History.Events[r.gone].Time, t.faultText(t.misleading(e.Process, r.at)...))
 	}
 	if e.F == history.KeyProlonged {
 		return sentence("%s extended the key of %s at %v, after it had been replaced as master; "+
 			"on the server on which the key of %s was set at %v, the first key had expired at %v: "+
 			"two masters served one group of replicas%s",
-			e.Process, t.ProcessOf(e.Of), e.Time, t.ProcessOf(b.Of), b.Time, t.History.Events[r.gone].Time,
+			e.Process, t.ProcessOf(e.Lock, e.Of), e.Time, t.ProcessOf(b.Lock, b.Of), b.Time,
+			t.History.Events[r.gone].Time,
 			t.faultText(t.deposing(t.Unit(e.Process), r.at)))
 	}
 	return sentence("%s set the key of %s at %v, and %s set the key of %s at %v: "+
 		"two masters served one group of replicas%s",
-		a.Process, t.ProcessOf(a.Of), a.Time,
-		b.Process, t.ProcessOf(b.Of), b.Time, t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at)))
+		a.Process, t.ProcessOf(a.Lock, a.Of), a.Time,
+		b.Process, t.ProcessOf(b.Lock, b.Of), b.Time,
+		t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at)))
 }
 
 func (t *judge) removedStory(key string, at, set int) string {
 	e := &t.History.Events[at]
 	switch {
 	case e.F == history.KeySet:
-		return sentence("%s was overwritten at %v by %s%s", key, e.Time, t.name(e.Of), watchedStory(e))
+		return sentence("%s was overwritten at %v by %s%s", key, e.Time, t.name(e.Lock, e.Of), watchedStory(e))
 	case e.Why == history.Flushed:
 		return sentence("%s was flushed at %v, along with every other key", key, e.Time)
 	case e.By == e.Of:
 		return sentence("%s was deleted at %v by a request of %s, which had set it, "+
-			"although another client held it too", key, e.Time, t.name(e.By))
+			"although another client held it too", key, e.Time, t.name(e.Lock, e.By))
 	}
-	return sentence("%s was deleted at %v by a request of %s, which did not own it%s%s", key, e.Time, t.name(e.By),
-		watchedStory(e), t.faultText(t.strayBlame(at, set).faults...))
+	return sentence("%s was deleted at %v by a request of %s, which did not own it%s%s", key, e.Time,
+		t.name(e.Lock, e.By), watchedStory(e), t.faultText(t.strayBlame(at, set).faults...))
 }
 
 // watchedStory says that a client watched the key before it changed it, but changed it outside of a transaction. It
@@ -374,5 +378,6 @@ func (t *judge) faultText(faults ...*trace.Fault) string {
 
 // taker returns the process that got the lock after the victim.
 func (t *judge) taker(r *record) history.Process {
-	return t.ProcessOf(t.History.Events[r.set[1-r.victim]].Of)
+	set := &t.History.Events[r.set[1-r.victim]]
+	return t.ProcessOf(set.Lock, set.Of)
 }

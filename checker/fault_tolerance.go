@@ -209,11 +209,11 @@ func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	}
 	for n := range t.blocking(keys) {
 		k := &keys[n]
-		if t.ProcessOf(k.of) != a.Process || a.Grant >= 0 && t.Grants[a.Grant].Attempt == k.of {
+		if t.makerOf(k) != a.Process || a.Grant >= 0 && t.Grants[a.Grant].Attempt == k.of {
 			continue
 		}
 		later := slices.ContainsFunc(keys[n+1:], func(o standingKey) bool {
-			return o.keeper == k.keeper && t.ProcessOf(o.of) == a.Process
+			return o.keeper == k.keeper && t.makerOf(&o) == a.Process
 		})
 		if later || len(t.units()) == 1 && t.asks(a.Process, t.Time(k.set), due) {
 			return k
@@ -321,7 +321,7 @@ func (t *judge) fastest(except *trace.Ask) history.Time {
 		for _, at := range t.Keys {
 			e := &t.History.Events[at]
 			if int(at) > a.Call && e.F == history.KeySet && e.Lock == t.Locks[a.Lock].Name &&
-				t.ProcessOf(e.By) == a.Process {
+				t.ProcessOf(e.Lock, e.By) == a.Process {
 				note(&set, e.Time-t.Time(t.firstCall(a, int(at))))
 				break
 			}
@@ -342,7 +342,7 @@ func (t *judge) firstCall(of *trace.Ask, set int) int {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]
 		if int(at) < set && e.F == history.KeySet && e.Lock == t.Locks[of.Lock].Name &&
-			t.ProcessOf(e.By) == of.Process {
+			t.ProcessOf(e.Lock, e.By) == of.Process {
 			after = int(at)
 		}
 	}

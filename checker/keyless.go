@@ -34,7 +34,7 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 		case e.Lock != t.Locks[g.Lock].Name:
 		case e.F == history.KeySet:
 			recorded = true
-			if at < s.At && t.ProcessOf(e.Of) == g.Process {
+			if at < s.At && t.ProcessOf(e.Lock, e.Of) == g.Process {
 				there, own = append(there, at), own || e.Of == g.Attempt
 			}
 		case e.F == history.KeyGone && at < needed:

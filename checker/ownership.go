@@ -136,7 +136,7 @@ func (t *judge) trespass(f *Finding, c trace.Change) {
 	case e.Why == history.Flushed:
 		cause, did = Cause{RemovedByNonOwner, ByFlush}, "flushed"
 	}
-	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(by), t.ProcessOf(owner))
+	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(e.Lock, by), t.ProcessOf(e.Lock, owner))
 	if b == nil {
 		return
 	}
@@ -145,9 +145,9 @@ func (t *judge) trespass(f *Finding, c trace.Change) {
 		w = append(w, set)
 	}
 	story := sentence("On %s, a request from %s %s the lock %s at %v, although it belonged to %s.",
-		e.Process, t.name(by), did, quoted(e.Lock), e.Time, t.name(owner))
+		e.Process, t.name(e.Lock, by), did, quoted(e.Lock), e.Time, t.name(e.Lock, owner))
 	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: owner}]; ok && t.Grants[g].Release < at {
-		story += sentence(" %s had called release at %v, but its key was still there.", capital(t.name(owner)),
+		story += sentence(" %s had called release at %v, but its key was still there.", capital(t.name(e.Lock, owner)),
 			t.Time(t.Grants[g].Release))
 	}
 	if g, ok := t.Owner[trace.Title{Lock: e.Lock, Attempt: by}]; ok && t.Grants[g].OK < at {
@@ -155,15 +155,15 @@ func (t *judge) trespass(f *Finding, c trace.Change) {
 		last := t.LastWindow(t.Grants[g].Lock, g)
 		switch {
 		case last != nil && t.Grants[g].GaveBack(&t.Trace, e.Time):
-			story += sentence(" %s had called release at %v.", capital(t.name(by)), t.Time(t.Grants[g].Release))
+			story += sentence(" %s had called release at %v.", capital(t.name(e.Lock, by)), t.Time(t.Grants[g].Release))
 		case last != nil && history.Time(last.To) <= e.Time:
-			story += sentence(" The lease of %s had ended at %v.", t.name(by), history.Time(last.To))
+			story += sentence(" The lease of %s had ended at %v.", t.name(e.Lock, by), history.Time(last.To))
 		}
 	}
-	story += t.blameStory(t.ProcessOf(by), t.strayBlame(at, t.ownerSince(at, owner)))
+	story += t.blameStory(t.ProcessOf(e.Lock, by), t.strayBlame(at, t.ownerSince(at, owner)))
 	t.facts.extending = t.extending(by, e.Lock, at)
 	t.facts.member, t.facts.asking = setsMember(e), t.deletedWhileAsking(at)
-	t.facts.oneClient = t.ProcessOf(by) == t.ProcessOf(owner)
+	t.facts.oneClient = t.ProcessOf(e.Lock, by) == t.ProcessOf(e.Lock, owner)
 	t.facts.inside, t.facts.fixed = e.Member != "", unnumbered(e.Member)
 	t.facts.watched, t.facts.looked = e.Checked == history.CheckedWatched, e.Checked == history.CheckedValue
 	b.violated(t, cause, story+t.comparison(cause, at), w)

@@ -83,7 +83,7 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	case r.Expired && e.F == history.KeyGone:
 		s += sentence("expired at %v.", e.Time)
 	case r.Expired: // the expiry itself was not recorded
-		s += sentence("had expired when %s set a key at %v.", t.name(trace.Setter(e)), e.Time)
+		s += sentence("had expired when %s set a key at %v.", t.name(e.Lock, trace.Setter(e)), e.Time)
 	default:
 		s += sentence("was neither deleted nor overwritten until %v.", called+t.History.Header.Bound)
 	}

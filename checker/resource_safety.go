@@ -192,15 +192,15 @@ func (t *judge) orderStory(a, b *trace.Grant) string {
 func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	e, d := &t.History.Events[at], &t.Scan.Data[lock]
 	cause := Cause{Kind: LostUpdate}
-	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(e.Of))
+	b := t.breach(f, cause, at, e.Lock, t.ProcessOf(e.Lock, e.Of))
 	if b == nil {
 		return
 	}
 	lost := " But the resource did not contain that value, so an update was lost."
 	if d.At >= 0 {
 		other := &t.History.Events[d.At]
-		lost = sentence(" But %s had overwritten that value with %q at %v, so an update was lost.", t.name(other.Of),
-			d.Value, other.Time)
+		lost = sentence(" But %s had overwritten that value with %q at %v, so an update was lost.",
+			t.name(other.Lock, other.Of), d.Value, other.Time)
 	}
 	known := &t.History.Events[own.At]
 	did := known.F
@@ -209,6 +209,6 @@ func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	}
 	story := sentence("The resource accepted the write %q of %s at %v. "+
 		"The write is based on the value %q, which the writer knew from its own %s at %v.",
-		e.Value, t.name(e.Of), e.Time, own.Value, did, known.Time)
+		e.Value, t.name(e.Lock, e.Of), e.Time, own.Value, did, known.Time)
 	b.violated(t, cause, story+lost, []int{own.At, d.At, at})
 }

@@ -27,6 +27,11 @@ type standingKey struct {
 // holder.
 type standingKeys []standingKey
 
+// makerOf returns the process that made the attempt that owns a key.
+func (t *judge) makerOf(k *standingKey) history.Process {
+	return t.ProcessOf(t.History.Events[k.set].Lock, k.of)
+}
+
 // note updates a lock's keys according to the event at position i.
 func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	e := &t.History.Events[i]
@@ -109,7 +114,7 @@ func (t *judge) blocking(keys standingKeys) standingKeys {
 func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash int) {
 	for n := range keys {
 		k := &keys[n]
-		owner := t.ProcessOf(k.of)
+		owner := t.makerOf(k)
 		if crash = t.CrashAfter(owner, k.set); crash >= at {
 			crash = t.lastOf(owner, k.set)
 		}
@@ -182,7 +187,7 @@ func (t *judge) units() (all []history.Process) {
 // the key. keys are the keys that exist at the moment now.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
-	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}
+	x = abandonedKey{standingKey: k, client: t.makerOf(k), left: t.doneWith(lock, k.of, k.set)}
 	if x.left >= now.at {
 		x.left = trace.Open
 	}
@@ -212,10 +217,10 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 // client must not have a later key in the queue. If the header counts the client's requests, the client must have
 // stopped sending them.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
-	client := t.ProcessOf(keys[n].of)
+	client := t.makerOf(&keys[n])
 	_, known := t.History.Header.Asked[client]
 	return (!known || t.isSilent(client, now)) && !slices.ContainsFunc(keys[n+1:],
-		func(o standingKey) bool { return t.ProcessOf(o.of) == client })
+		func(o standingKey) bool { return t.makerOf(&o) == client })
 }
 
 // isSilent reports whether it is known that none of a client's lock requests have reached a server within the last TTL.
@@ -256,7 +261,7 @@ func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	}
 	asks := t.Locks[lock].Asks
 	for i := len(asks) - 1; i >= 0; i-- {
-		if a := &t.Asks[asks[i]]; a.Process == t.ProcessOf(of) && a.Call <= set {
+		if a := &t.Asks[asks[i]]; a.Process == t.ProcessOf(t.Locks[lock].Name, of) && a.Call <= set {
 			return a.Ret
 		}
 	}

@@ -114,7 +114,7 @@ func (t *judge) takenInVain(taken int) string {
 	if _, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]; granted {
 		return ""
 	}
-	client := t.ProcessOf(e.By)
+	client := t.ProcessOf(e.Lock, e.By)
 	return sentence(" A request of %s took the key of %s at %v, but %s never got the lock with that key.", client,
 		quoted(e.Lock), e.Time, client)
 }

@@ -195,12 +195,12 @@ func (l *lastTimes) ofOthers(p history.Process) (history.Process, history.Time) 
 // resource's records is uncertain. It returns "" if they are complete and ordered.
 func missing(t *trace.Trace) string {
 	list := make([]*history.Event, 0, len(t.Data))
-	reads := make(map[history.Attempt]history.Process) // the process that reported each attempt's reads and writes
+	reads := make(map[trace.Title]history.Process) // the process that reported each attempt's reads and writes
 	for _, at := range t.Data {
 		e := &t.History.Events[at]
 		list = append(list, e)
 		if e.F != history.Apply && e.Attempt != "" {
-			reads[e.Attempt] = e.Process
+			reads[trace.Title{Lock: e.Lock, Attempt: e.Attempt}] = e.Process
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
@@ -210,7 +210,7 @@ func missing(t *trace.Trace) string {
 		own, other := 0, 1
 		if e.F == history.Apply {
 			own, other = 1, 0
-			reader := reads[e.Of]
+			reader := reads[trace.Title{Lock: e.Lock, Attempt: e.Of}]
 			if until, ends := t.History.Header.Seen[reader]; ends && until < t.History.Header.Seen[e.Process] &&
 				e.Type == history.OK && e.Time+off(t, e.Process) >= until-off(t, reader) {
 				return fmt.Sprintf("%s was recorded until %v, and the resource accepted what it did at %v; "+

@@ -81,7 +81,7 @@ func holdsEnd(t *trace.Trace, violated bool, at int) string {
 		if t.LooksAtOwner(c) && c.By != c.Owner && (!violated || e.Index == at) {
 			return fmt.Sprintf("Another attempt changed the key of %s at %v, "+
 				"and it is not certain whether the hold of %[1]s had ended by then. ",
-				c.Owner, e.Time) + clockReason(t, e.Process, t.ProcessOf(c.Owner))
+				c.Owner, e.Time) + clockReason(t, e.Process, t.ProcessOf(e.Lock, c.Owner))
 		}
 	}
 	return ""

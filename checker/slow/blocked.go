@@ -2,7 +2,6 @@ package slow
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -91,14 +90,7 @@ func (r *reading) unitsUp(by int) (up []history.Process) {
 
 // owner returns the process whose attempt owns the key that was set at the given position.
 func (r *reading) owner(set int) history.Process {
-	of := r.Events[set].Of
-	for _, s := range slices.Backward(r.sections) {
-		if s.attempt == of && of != "" {
-			return s.process
-		}
-	}
-	process, _, _ := strings.Cut(string(of), "/")
-	return history.Process(process)
+	return r.maker(r.Events[set].Lock, r.Events[set].Of)
 }
 
 // crashedBy reports whether a process crashed between two positions. It also returns true if the process had crashed

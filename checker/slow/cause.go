@@ -177,7 +177,8 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 	}
 	for i := w.at - 1; i >= 0; i-- {
 		e := &r.Events[i]
-		if w.attempt == "" || e.Of == "" || e.Of == except || !sets(i, e.Of) || r.processOf(e.Of) != w.process {
+		if w.attempt == "" || e.Of == "" || e.Of == except || !sets(i, e.Of) ||
+			r.maker(w.lock, e.Of) != w.process {
 			continue
 		}
 		var setter *section // the latest section of that attempt
@@ -503,12 +504,11 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
 	for i := range gone {
 		e := &r.Events[i]
-		owner, _, _ := strings.Cut(string(e.Of), "/")
 		switch {
 		case e.Process == history.Nemesis && e.Type == history.Invoke && e.F.Does() == history.EndsSession &&
 			e.Fault.Strikes(p):
 			ended = true
-		case e.F == history.KeyGone && e.Why == history.Expired && owner == string(p) && e.Time < r.time(gone):
+		case e.F == history.KeyGone && e.Why == history.Expired && r.owner(i) == p && e.Time < r.time(gone):
 			ended = false
 		}
 	}

@@ -199,7 +199,7 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 			continue
 		}
 		seen = append(seen, at)
-		if k := r.keyBefore(lock, at, by); k != nil && r.processOf(k.of) == client {
+		if k := r.keyBefore(lock, at, by); k != nil && r.maker(lock, k.of) == client {
 			own = append(own, k)
 		}
 	}
@@ -249,19 +249,6 @@ func (r *reading) takenBy(own []*standingKey) bool {
 
 // setsAgain reports whether the event shows that the client set its own key to the value that the key already had.
 func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
-	return r.processOf(cmp.Or(e.By, e.Of)) == s.process && r.processOf(e.Of) == s.process && e.Value != "" &&
-		e.Value == k.value
-}
-
-// processOf returns the process that made an attempt. If the attempt was granted, that is its section's process.
-// Otherwise it is the process whose name is the first part of the attempt's name.
-func (r *reading) processOf(of history.Attempt) history.Process {
-	name, _, _ := strings.Cut(string(of), "/")
-	process := history.Process(name)
-	for _, s := range r.sections {
-		if of != "" && s.attempt == of {
-			process = s.process
-		}
-	}
-	return process
+	return r.maker(s.lock, cmp.Or(e.By, e.Of)) == s.process && r.maker(s.lock, e.Of) == s.process &&
+		e.Value != "" && e.Value == k.value
 }

@@ -106,7 +106,7 @@ func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	}
 	asking := slices.ContainsFunc(r.asks, func(a *ask) bool {
 		s := latest(by)
-		of := a.lock == e.Lock && a.process == r.maker(by) && (s == nil || s.ask == a)
+		of := a.lock == e.Lock && a.process == r.maker(e.Lock, by) && (s == nil || s.ask == a)
 		if e.Sent == 0 {
 			return of && a.call < i && i < a.ret
 		}
@@ -145,7 +145,7 @@ func (r *reading) takesOut(i int) bool {
 // not in true time. By that clock, a TTL must have passed since the attempt last set or extended its key on the server.
 // A millisecond less is enough, because servers count in milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
-	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
+	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(r.Events[i].Lock, owner))
 	if kept < 0 || r.oneService() || ttl <= 0 || r.Events[i].Time-r.Events[kept].Time >= ttl {
 		return false
 	}
@@ -206,13 +206,13 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 			return o.F == history.KeySet && o.Of == of && o.Lock == e.Lock
 		})
 	}
-	if r.maker(owner) == r.maker(by) {
+	if r.maker(e.Lock, owner) == r.maker(e.Lock, by) {
 		set, before := firstSet(owner), firstSet(by)
 		return set >= 0 && (before < 0 || before > set)
 	}
 	gaveUp := false
 	for _, a := range r.asks {
-		if a.process != r.maker(owner) || a.lock != e.Lock || a.call > i {
+		if a.process != r.maker(e.Lock, owner) || a.lock != e.Lock || a.call > i {
 			continue
 		}
 		if set := firstSet(owner); a.ret > i && (set < 0 || set >= a.call) {
@@ -226,7 +226,7 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 // untouched reports whether, by position i, at least a TTL had passed since the attempt last set or extended its own
 // key on the server that recorded the event at i.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
-	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
+	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(r.Events[i].Lock, owner))
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
@@ -274,11 +274,11 @@ func (r *reading) keeper(p history.Process) history.Process {
 	return p
 }
 
-// maker returns the process that made an attempt. This is the process that was granted the lock or, if there was no
-// grant, the process with whose name the attempt's name begins.
-func (r *reading) maker(a history.Attempt) history.Process {
+// maker returns the process that made an attempt to acquire a lock. This is the process that was granted the lock with
+// that attempt or, if there was no grant, the process with whose name the attempt's name begins.
+func (r *reading) maker(lock history.Lock, a history.Attempt) history.Process {
 	for _, s := range slices.Backward(r.sections) {
-		if a != "" && s.attempt == a {
+		if a != "" && s.attempt == a && s.lock == lock {
 			return s.process
 		}
 	}

@@ -2,7 +2,6 @@ package slow
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -308,14 +307,8 @@ func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 		if !slices.Contains(copies, e.Process) || e.Lock != a.lock || e.F != history.KeySet {
 			continue
 		}
-		process, _, _ := strings.Cut(string(e.Of), "/")
-		for _, o := range r.sections {
-			if e.Of != "" && o.attempt == e.Of {
-				process = string(o.process)
-			}
-		}
 		if i >= a.call {
-			if process != string(a.process) {
+			if r.owner(i) != a.process {
 				return true
 			}
 			continue

@@ -260,7 +260,7 @@ func (t *Trace) noteKey(at int32) {
 		key.at = none
 		h.stand[lock] = slices.DeleteFunc(h.stand[lock], func(k int32) bool { return k == n })
 	default:
-		*key = standing{unit, t.ProcessOf(e.Of), e.Value, e.Until, at}
+		*key = standing{unit, t.ProcessOf(e.Lock, e.Of), e.Value, e.Until, at}
 		if !stands {
 			h.stand[lock] = append(h.stand[lock], n)
 		}
@@ -286,8 +286,8 @@ func (t *Trace) applyTo(lock, key int32, at int) {
 
 // cameOf returns a release's outcome according to a record that changes one of its client's keys.
 func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
-	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
-		e.Value != "" && e.Value == was.value
+	isSame := e.F == history.KeyProlonged || t.ProcessOf(e.Lock, Setter(e)) == client &&
+		t.ProcessOf(e.Lock, e.Of) == client && e.Value != "" && e.Value == was.value
 	switch {
 	case e.F == history.KeyGone && e.Why == history.Expired, e.F == history.KeySet && e.Time >= was.until:
 		return expired

@@ -78,7 +78,9 @@ func (t *Trace) gained(server history.Process, from, to int) (gain history.Time)
 }
 
 // ttlOf returns the longest TTL used by the owner's client.
-func (t *Trace) ttlOf(c Change) history.Time { return t.History.Header.TTLOf(t.ProcessOf(c.Owner)) }
+func (t *Trace) ttlOf(c Change) history.Time {
+	return t.History.Header.TTLOf(t.ProcessOf(t.History.Events[c.At].Lock, c.Owner))
+}
 
 // untouched reports whether the owner's lease had run out because the owner had not set or extended its key for a TTL.
 func (t *Trace) untouched(c Change) bool {
@@ -143,7 +145,7 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 		case int(i) >= s.At || e.Lock != t.Locks[g.Lock].Name:
 		case g.Attempt == "" || e.F == history.KeySet && e.Of == g.Attempt:
 			return ""
-		case e.F == history.KeySet && e.Of != except && e.Of != "" && t.ProcessOf(e.Of) == g.Process:
+		case e.F == history.KeySet && e.Of != except && e.Of != "" && t.ProcessOf(e.Lock, e.Of) == g.Process:
 			// a key set by an earlier hold's release does not count
 			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) {
 				of = e.Of
@@ -207,8 +209,9 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 // called belongs to an earlier attempt. Second, a process that is acting for a later attempt has given up the earlier
 // one.
 func (t *Trace) gaveUp(c Change) bool {
-	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
-	if p == t.ProcessOf(c.By) {
+	lock := t.History.Events[c.At].Lock
+	p := t.ProcessOf(lock, c.Owner)
+	if p == t.ProcessOf(lock, c.By) {
 		set := t.firstSet(c.Owner, lock)
 		return set != Open && t.firstSet(c.By, lock) >= set
 	}

@@ -74,7 +74,7 @@ func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	}
 	for i := r.next; i < len(t.Keys) && int(t.Keys[i]) <= end; i++ {
 		if e := &t.History.Events[t.Keys[i]]; e.F == history.KeySet && e.Lock == lock &&
-			t.ProcessOf(e.Of) != a.Process {
+			t.ProcessOf(e.Lock, e.Of) != a.Process {
 			add(t.Unit(e.Process))
 		}
 	}

@@ -86,7 +86,7 @@ func (t *Trace) AskedWhenSent(c Change) bool {
 	n, granted := t.Owner[Title{e.Lock, c.By}]
 	return slices.ContainsFunc(t.Locks[t.LockNumber[e.Lock]].Asks, func(i int32) bool {
 		a := &t.Asks[i]
-		if a.Process != t.ProcessOf(c.By) || granted && t.Grants[n].Ask != i {
+		if a.Process != t.ProcessOf(e.Lock, c.By) || granted && t.Grants[n].Ask != i {
 			return false
 		}
 		if e.Sent == 0 {

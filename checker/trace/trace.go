@@ -117,8 +117,7 @@ type Trace struct {
 	Asks       []Ask
 	Grants     []Grant
 	extensions []extension
-	Owner      map[Title]int32                     // the latest grant of each title
-	maker      map[history.Attempt]history.Process // the process that made each attempt
+	Owner      map[Title]int32 // the latest grant of each title
 	processes  []processTrace
 	Number     map[history.Process]int32
 	Faults     []Fault
@@ -208,7 +207,7 @@ func (t *Trace) makeRoom(h *history.History) {
 		}
 	}
 	t.Asks, t.Grants = slices.Grow(t.Asks, asks), slices.Grow(t.Grants, grants)
-	t.Owner, t.maker = make(map[Title]int32, grants), make(map[history.Attempt]history.Process, grants)
+	t.Owner = make(map[Title]int32, grants)
 }
 
 func (t *Trace) reset(h *history.History) {
@@ -216,13 +215,11 @@ func (t *Trace) reset(h *history.History) {
 	if t.Number == nil {
 		t.LockNumber = make(map[history.Lock]int32)
 		t.Owner = make(map[Title]int32)
-		t.maker = make(map[history.Attempt]history.Process)
 		t.struck = make(underWay)
 		t.Number = make(map[history.Process]int32)
 	}
 	clear(t.LockNumber)
 	clear(t.Owner)
-	clear(t.maker)
 	clear(t.struck)
 	t.reports = t.reports[:0]
 	clear(t.Number)
@@ -301,7 +298,7 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	t.Locks[l].Grants = append(t.Locks[l].Grants, g)
 	p.sections = append(p.sections, g)
 	if e.Attempt != "" {
-		t.Owner[Title{e.Lock, e.Attempt}], t.maker[e.Attempt] = g, e.Process
+		t.Owner[Title{e.Lock, e.Attempt}] = g
 	}
 }
 
@@ -485,11 +482,11 @@ func (t *Trace) Time(i int) history.Time {
 	return t.History.Events[i].Time
 }
 
-// ProcessOf returns the process that made an attempt. If the attempt was never granted, the process is read from the
-// attempt's name, which begins with it.
-func (t *Trace) ProcessOf(a history.Attempt) history.Process {
-	if p, ok := t.maker[a]; ok {
-		return p
+// ProcessOf returns the process that made an attempt to acquire a lock. If the attempt was never granted, the process
+// is read from the attempt's name, which begins with it.
+func (t *Trace) ProcessOf(lock history.Lock, a history.Attempt) history.Process {
+	if g, granted := t.Owner[Title{lock, a}]; granted {
+		return t.Grants[g].Process
 	}
 	process, _, _ := strings.Cut(string(a), "/")
 	return history.Process(process)

@@ -122,7 +122,7 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
 	r.take(Deposed, value, func(c *Call) {
-		c.Lock, c.Attempt, c.Holder = lock.Name, a.attempt, t.ProcessOf(a.attempt)
+		c.Lock, c.Attempt, c.Holder = lock.Name, a.attempt, t.ProcessOf(lock.Name, a.attempt)
 		c.Called, c.From, c.To = a.since, a.since, a.since+history.Time(r.ttl)
 		if n, ok := t.GrantAt(a.attempt, t.LockNumber[lock.Name]); ok {
 			g := &t.Grants[n]

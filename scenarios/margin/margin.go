@@ -157,7 +157,7 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 			r.section(lock, i)
 		}
 		r.writes(lock, int32(l))
-		r.requests()
+		r.requests(lock.Name)
 	}
 	for i := range v.Findings {
 		r.violated(&v.Findings[i])

@@ -5,10 +5,10 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // requests measures how close in time each attempt's last request came to reaching a server while another attempt had
 // its key there. A late request always counts as closer than none, even if it did not find a key, or compared the owner
 // and did not change anything.
-func (r *Reader) requests() {
+func (r *Reader) requests(lock history.Lock) {
 	for i := range r.holds {
 		h := &r.holds[i]
-		if r.t.ProcessOf(h.of) == history.Probe || h.gone == history.Never {
+		if r.t.ProcessOf(lock, h.of) == history.Probe || h.gone == history.Never {
 			continue
 		}
 		value, after := 2.0, history.Never
@@ -30,12 +30,12 @@ func (r *Reader) requests() {
 			}
 		}
 		r.take(Requests, value, func(c *Call) {
-			c.Holder, c.Attempt, c.Called = r.t.ProcessOf(h.of), h.of, h.set
+			c.Holder, c.Attempt, c.Called = r.t.ProcessOf(lock, h.of), h.of, h.set
 			c.From, c.To, c.At, c.After = h.set, min(h.due, h.gone), at, after
 			c.Units, c.Standing = r.units, []history.Process{h.server}
 			if h.overtaken != none {
 				c.NextAttempt = r.holds[h.overtaken].of
-				c.Next = r.t.ProcessOf(c.NextAttempt)
+				c.Next = r.t.ProcessOf(lock, c.NextAttempt)
 				c.Contended = true
 			}
 		})
