@@ -72,7 +72,7 @@ func sameWithBystander(t *testing.T, name string, h *history.History) {
 			}
 		}
 		if w, g := slow.Check(alone), slow.Check(same); !reflect.DeepEqual(w, g) {
-			t.Errorf("%s: with the same names on another lock, at position %d, package slow finds\n%+v\ninstead of\n%+v",
+			t.Errorf("%s: with the same names on another lock, at position %d, slow finds\n%+v\ninstead of\n%+v",
 				name, at, g, w)
 			return
 		}
