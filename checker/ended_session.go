@@ -42,10 +42,10 @@ func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool 
 	})
 }
 
-// cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. There are
-// two cases. Either the key disappeared before its own deadline, and no later than the end of the lease; or the session
-// had already ended when the key was set, so the key's deadline had passed. If the lease had already ended when it was
-// granted, cutShort does not find any faults.
+// cutShort returns the faults that ended a holder's session early, and with it the lease that the holder outlived.
+// There are two cases. In the first, the key disappeared before its own deadline, and no later than the end of the
+// lease. In the second, the session had already ended when the key was set, so the key's deadline had already passed.
+// If the lease had already ended when it was granted, or if the session did not end early, cutShort returns nil.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {

@@ -132,8 +132,9 @@ func (t *judge) earlyReturnStory(r *record) string {
 	return ""
 }
 
-// earlyReturn returns the position at which a client put an element back into a list before it released the lock, so
-// that the record's second grant could take the element. It returns -1 if no client did so.
+// earlyReturn is for a lock that clients get by taking an element from a list, and that was granted twice according to
+// r. It returns the position at which a client put an element back before the first holder released the lock, so that
+// the second could take it. It returns -1 if no client did so.
 func (t *judge) earlyReturn(r *record) int {
 	if r.at < 0 || r.cause.Kind != GrantedTwice {
 		return -1
@@ -305,9 +306,10 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 		e.Time, went, why, t.faultText(downs...))
 }
 
-// downAt lists the faults that took down a server which, according to the record at the given position, came back
-// without some of its data. It omits faults that had ended earlier, since a loss is recorded when the server comes
-// back.
+// downAt lists the faults that may have made a server lose data. at is the position of the record of the loss. The loss
+// is recorded when the server comes back, so faults that ended earlier are left out. If the server lost its disk, so
+// are faults that do not destroy all its data. If no fault is left, downAt returns the last one that took the server
+// down.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
@@ -336,9 +338,9 @@ func (t *judge) undoneStory(r *record) string {
 	return sentence(", so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
-// clockStory names the faults that set a process's clock ahead while the victim's key existed, so that the key ended
-// too early. early is the time that must be explained. If all of these faults together do not explain it, clockStory
-// names only the last one.
+// clockStory names the faults that set the clock of process whose ahead while the victim's key existed, so that the key
+// ended too early. early is how much too early it ended. If there are several such faults, clockStory names only enough
+// of them to explain that time. If all of them together do not explain it, it names only the last one.
 func (t *judge) clockStory(r *record, whose history.Process, early history.Time) string {
 	set := r.set[r.victim]
 	clocks := t.suspectsIn(-1, r.at+1, func(f *trace.Fault) bool {

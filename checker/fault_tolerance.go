@@ -198,10 +198,10 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	b.violated(t, cause, story, w)
 }
 
-// ownKey finds a key that was set by an earlier request from an acquire and is now blocking that same acquire. Such a
-// key is still present at position end. The client must have sent another request after setting it, without being
-// granted the lock. If there are several independent servers, the other request may have gone to a different one, so it
-// counts only if it set a key on the same server. ownKey returns nil if there is no such key.
+// ownKey finds a key that an earlier request of acquire a set, and that is now blocking a itself. The key belongs to an
+// attempt that was not granted the lock, and it still exists at position end. The client must also have sent another
+// request after setting it. If there are several independent servers, the other request may have gone to a different
+// one, so it counts only if it set a key on the same server. ownKey returns nil if there is no such key.
 func (t *judge) ownKey(a *trace.Ask, end int) *standingKey {
 	keys, due := t.standing(a.Lock, end+1), t.Time(a.Call)+t.History.Header.Bound
 	if a.Ret != trace.Open {
@@ -287,18 +287,20 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether a client is known to have kept requesting a lock that was free. The client must have sent a
-// request in the second half of the bound, which is how long an acquire may take. No server may have had a key of the
-// lock between the call to acquire and position end.
+// asksOn reports whether the client is known to have kept requesting the lock, although the lock was free. The client
+// must have sent a request in the second half of the bound, which is how long an acquire may take. From the call to
+// acquire until position end, no server may have had a key of the lock.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest returns the shortest time in which any other acquire got a lock. If none did, it returns the shortest time
-// from a call until a key was set. If a client retried before any key was set, that time is measured from its first
-// try, which may be the one that set the key. If there is neither a grant nor any record of a key, fastest returns
-// Never, provided that the header states the lock's measures. It returns 0 if nothing is known.
+// fastest returns the shortest time in which any acquire other than except got a lock. If none did, it returns the
+// shortest time from a call until a key was set. If a client retried before any key was set, that time is measured from
+// its first try, which may be the one that set the key.
+//
+// If there is neither a grant nor any record of a key, fastest returns Never, provided that the header lists the lock's
+// measures and thus shows whether its requests have a short timeout. Otherwise it returns 0, because nothing is known.
 func (t *judge) fastest(except *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {

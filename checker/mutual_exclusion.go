@@ -68,9 +68,9 @@ func (t *judge) mutualExclusion(f *Finding) {
 }
 
 // unseenEnd explains why it is unknown whether two sections overlapped: a process died inside one of them, and its
-// death was noticed only later. It is called if no sections are certain to have overlapped. It returns "" if no section
-// can have lasted long enough to overlap another. It also returns "" if the clocks are inexact, since the clock error
-// covers this case.
+// death was noticed only later. It is called if no sections are certain to have overlapped. It returns "" if the
+// sections would not overlap even if each had lasted as long as possible. It also returns "" if the clocks are inexact,
+// since the clock error covers this case.
 func (t *judge) unseenEnd() string {
 	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""

@@ -24,14 +24,14 @@ func init() {
 //
 // A key may outlast its owner's hold. A release may write into the key that the lock is free, or leave it to another
 // process to remove the key. A key without an expiry remains if its holder crashes. Another client that finds such a
-// key may change it if, in the same step, it checks that the hold has ended. The same applies if a fault has set the
-// server's clock ahead, so that by this clock the lease has ended: a key with an expiry would expire early in that
-// case, too. A client that sets a key over another client's key must check what the other key contains. SET XX only
+// key may change it if, in the same step, it checks that the hold has ended. It is enough that the lease has ended by
+// the server's clock, even if only because a fault has set that clock ahead: a key with an expiry would then expire
+// early, too. A client that sets a key over another client's key must check what the other key contains. SET XX only
 // checks that a key exists, not whose it is.
 //
 // Clients that hold one key together, such as the readers of a read-write lock, share its expiry. Each of them may
-// change the expiry, but must not shorten another client's hold. If that client has already shortened its own hold,
-// only the shortened hold is protected.
+// change the expiry, but must not end another client's hold early. If that other client has itself shortened its hold,
+// the shortened hold counts.
 //
 // A key that means that the lock is free belongs to nobody, no matter who set it. It is a token that a release returns,
 // or that the first client creates before it requests the lock like all other clients. Any client that requests the

@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// deciding lists histories in which one event determines which remedy helps: how long requests took, how long a client
-// kept asking, whose clock was set, or what the resource accepted. In adjacent histories, the lock has the same
-// settings.
+// deciding lists histories in which a single event decides which remedy helps. It shows how long requests took, how
+// long a client kept asking, whose clock was set, or what the resource accepted. The lock's settings do not decide it:
+// they are the same in adjacent histories.
 var deciding = []struct {
 	name        string
 	law         Law

@@ -25,11 +25,12 @@ func init() {
 // and writes, the write builds on the value of the client's last accepted read. After a write, the client knows the
 // value that it wrote, so its next write builds on that value.
 //
-// Some writes are exempt from (b). A write without a preceding read does not build on anything. If nobody in the
-// history wrote the value that would be lost, losing it is not a violation. The same applies if, after that value was
-// written, the writer read a value that nobody in the history wrote. A read or write by an attempt that was never
-// granted has no place in the grant order: it changes the value and (b) applies, but (a) does not. A write that breaks
-// both (a) and (b) counts as one breach, of (a).
+// Three kinds of writes are exempt from (b). A write without a preceding read does not build on anything. If nobody in
+// the history wrote the value that a write overwrites, no update is lost. If, after that value was written, the writer
+// read a value that nobody in the history wrote, then somebody unknown had already overwritten it.
+//
+// A read or write by an attempt that was never granted has no place in the grant order, so (a) does not apply to it. It
+// still changes the value, and (b) applies. A write that breaks both (a) and (b) counts as one breach, of (a).
 //
 // The law is unchecked for a semaphore, whose holders may write at the same time.
 //

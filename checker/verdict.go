@@ -62,8 +62,8 @@ type Finding struct {
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
-	// About is the process whose lease, key or delay is the cause. In a clash it is one of the Holders. For a waiter it
-	// is the process that is blocking the waiter. It is empty if the cause does not concern a single process.
+	// About is the process whose lease, key or delay is the cause: in a clash, one of the Holders, and for a waiter,
+	// the process that is blocking it. It is empty if the cause does not concern a single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
 	// At is the index of the event that broke the law. Later events did not contribute to the violation.

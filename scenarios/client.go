@@ -303,8 +303,8 @@ func (s *section) pass(d time.Duration) (lost bool) {
 	}
 }
 
-// reacquire acquires the lock again after the client has paused its work. It paused because its library could not tell
-// whether it still held the lock, which it may in fact still hold. reacquire returns false if the client gave up.
+// reacquire acquires the lock again. The client has paused its work, because its library could not tell whether it
+// still held the lock (it may still hold it). reacquire returns false if the client gave up.
 func (s *section) reacquire() bool {
 	h := s.guard()
 	h.hold.Suspended = nil

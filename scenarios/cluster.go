@@ -90,8 +90,8 @@ func (s *Servers) groups() [][]sim.ProcessID {
 	return all
 }
 
-// copies returns the sets of servers that hold the same locks. For a Redis Cluster, this is the set of all members:
-// although a lock belongs to one master, the Cluster does not serve any requests while a master is missing.
+// copies returns the groups of servers that share one copy of the locks. All members of a Redis Cluster form one group.
+// Each lock belongs to one master, but while a master is missing, the Cluster does not serve any requests.
 func (s *Servers) copies() [][]sim.ProcessID {
 	if s.Cluster {
 		return [][]sim.ProcessID{s.names()}

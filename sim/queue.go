@@ -43,8 +43,9 @@ func (q *queue) pop(e *event) {
 	*q = h[:last]
 }
 
-// sink moves the empty slot at the root down to a leaf and returns its index. There, pop inserts the last event of the
-// heap. That event usually belongs near a leaf, so searching for its place from below is faster.
+// sink moves the empty slot at the root down to a leaf and returns the leaf's index. pop then puts the heap's last
+// event there and moves it up. That event usually belongs near a leaf, so this is faster than searching for its place
+// from the root.
 func (q queue) sink() int {
 	i := 0
 	for child := 1; child < len(q); child = 2*i + 1 {

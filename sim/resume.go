@@ -108,7 +108,7 @@ func connOf(who actor) *conn {
 }
 
 // InTurn sorts a list so that elements with the same owner are adjacent. Owners stay in the order in which they first
-// occur. The callback returns an element's owner. An element whose owner is nil counts as the only one of its owner.
+// occur. of returns an element's owner. If it returns nil, the element is not grouped with any other.
 func InTurn[T any](list []T, of func(T) any) {
 	if len(list) < 3 {
 		return

@@ -186,9 +186,9 @@ type Event struct {
 	Value string
 	// Of is the attempt that set the key (key-*), or the attempt on whose behalf the resource was called (apply).
 	Of Attempt
-	// Member is set only on key-* and copies. It distinguishes several holds of one key, or the keys in one lock's
-	// queue. It is a hash field, a sorted-set member, a znode name, or one of the keys that a library derives from a
-	// lock. Each member has its own owner.
+	// Member, on key-* and copies, says which part of Lock the event is about: a hash field, a sorted-set member, a
+	// znode name, or one of the keys that a library derives from a lock. It distinguishes several holds of one key, or
+	// the keys in one lock's queue. Each member has its own owner.
 	Member string
 	// By is the attempt whose request set, extended or deleted the key. It is empty if no request did, for example if
 	// the key expired or was lost in a crash.
@@ -279,8 +279,8 @@ type Header struct {
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
 	Measures []Measure `json:"measures,omitempty"` // the safety measures that all clients and servers take
-	// Unknown is for a lock whose code is unknown. It lists the safety measures that the lock may or may not take: its
-	// requests do not show which. Lapses lists the unsafe things that the lock is known to do.
+	// Unknown lists the safety measures that the lock may or may not take. It is for a lock whose code is unknown, if
+	// its requests do not show which it takes. Lapses lists the unsafe things that the lock is known to do.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
 	// Asked contains, for each client, the time at which its latest lock request reached a lock server, or 0 if none

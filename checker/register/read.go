@@ -217,9 +217,10 @@ func (t *reader) call(at int, e *history.Event, steps []step) {
 		&calls{f: e.F, what: what, steps: unknownReads(e.F, steps), first: at, last: at, n: 1})
 }
 
-// matchReturn finds the call that the return e belongs to, and removes it from its process's pending calls. This is the
-// call with the same registers and written values, or the only pending call with the same F. The result is nil if there
-// is no such call. If several calls match, matchReturn returns an error.
+// matchReturn finds the call that the return e belongs to, and removes it from its process's pending calls. stated says
+// whether e contains its operation's steps. If so, the call is the one with the same registers and written values. If
+// not, or if there is no such call, it is the only pending call with the same F. The result is nil if there is none. If
+// there are several, matchReturn returns an error.
 func (t *reader) matchReturn(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {

@@ -91,11 +91,13 @@ func (f *Folder) Remove(name string) error {
 	return err
 }
 
-// Write replaces a file's content. It creates the file and its parent folders if necessary. If the process is killed or
-// the power fails, either the complete old file or the complete new file remains. A temporary file may be left behind
-// as well; Sweep removes it. If name is a symbolic link, Write replaces the link. If Write fails, for example because
-// the disk is full, the error names the file, and the old file remains. Only if the folder cannot be flushed to disk
-// afterward does the new file remain despite the error.
+// Write replaces a file's content. It creates the file and its parent folders if necessary. If name is a symbolic link,
+// Write replaces the link.
+//
+// If the process is killed or the power fails, either the complete old file or the complete new file remains. A
+// temporary file may be left behind as well; Sweep removes it. If Write fails, for example because the disk is full,
+// the error names the file. The old file then remains, unless only the last step failed, which flushes the folder to
+// disk.
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
 	if err := f.write(name, content); err != nil {

@@ -119,10 +119,10 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire handles an event that is the call or return of an acquire. A return ends an open acquire by the same task for
-// the same lock: the oldest one whose call names the same attempt or, if there is none, the oldest one for which the
-// call or the return does not name an attempt. If only the outcome is recorded, the acquire begins and ends at that
-// position.
+// acquire handles event e, at position i, which is the call or return of an acquire. A return belongs to an open
+// acquire by the same task for the same lock. It is the oldest one whose call names the same attempt. If there is none,
+// it is the oldest one for which the call or the return does not name an attempt. If there is none either, only the
+// outcome is recorded, and the acquire begins and ends at position i.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, task: e.Task, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
@@ -195,10 +195,10 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver returns the earliest position after position call at which something that a crashed process was doing may
-// have ended. Usually this is its recorded end (at position end) or the recorded crash (at position i), whichever comes
-// first. If the crash was noticed late, the process may have died at any time since it was last known to be alive, so
-// the result may be earlier.
+// mayBeOver returns the earliest position after call at which something that a crashed process was doing may have
+// ended. It began at position call, its recorded end is at position end, and the recorded crash is at position i.
+// Usually the result is end or i, whichever comes first. If the crash was noticed late, the process may have died at
+// any time since it was last known to be alive, so the result may be earlier.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -259,9 +259,9 @@ var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"st
 	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
-// reportedAt returns the fault that is first reported at position i, if any. It is for histories whose nemesis reports
-// the beginning and the end of each fault twice, in events of type info. A fault lasts from the first report of its
-// beginning to the last report of its end.
+// reportedAt reports whether the event at position i is the first report of fault f, and returns f with its end. It is
+// for histories whose nemesis reports the beginning and the end of each fault twice, in events of type info. A fault
+// lasts from the first report of its beginning to the last report of its end.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
 	for j := range i {

@@ -8,21 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Handback is a release for which the history shows whether it had an effect. A release is examined only if, when it is
-// called, the lease is valid, the client has no other hold of that lock, and the client's own keys are on enough
-// servers to keep the lock taken. Keys set by an earlier release do not count. Nor is a release examined if another
-// client shares the lock without a key of its own, as with a counter of readers, because the keys are then also needed
-// for the other client's hold.
+// Handback is a release for which the history shows whether it had an effect.
+//
+// A release is examined only if, when it is called, the lease is valid, the client has no other hold of that lock, and
+// the client's own keys are on enough servers to keep the lock taken. Keys set by an earlier release do not count. If
+// another client shares the lock without a key of its own, as with a counter of readers, the release is not examined,
+// because the keys are then also needed for that client's hold.
 //
 // The release had an effect if one of the client's keys is deleted, overwritten or given an earlier deadline after the
 // call. (A client that sets its own key to the same value again only extends it.) It also had an effect if the lock is
 // granted again while all the keys are still there, either to another client, or to the same client for an acquire that
-// it had called before the release. The release had no effect if none of this happens before the bound has passed or a
-// key expires.
+// it had called before the release. If none of this happens before the bound has passed or a key expires, the release
+// had no effect.
 //
-// The history does not show the effect if a crash or failover removes a key, if the client crashes, or if the recording
-// ends before the bound has passed. Nor does it show the effect if a key expires before the release returns, or so soon
-// after the call that the request may not have arrived yet.
+// The effect is unknown if a crash or failover removes a key, if the client crashes, or if the recording ends before
+// the bound has passed. It is also unknown if a key expires before the release returns, or so soon after the call that
+// the request may not have arrived yet.
 type Handback struct {
 	Grant int32
 	End   int // position after which events no longer matter
@@ -141,9 +142,9 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the record at a position sets a key that marks the lock as free, for example by returning
-// a token to a list, or by writing a value that means "free". Either a release set the key, or an attempt took such a
-// key to obtain the lock and put it back before its release.
+// handedBack reports whether the record at a position sets a key that marks the lock as free, for example a token in a
+// list, or a value that means "free". There are two cases. Either a release set the key, or an attempt took such a key
+// to obtain the lock and put it back before it called release.
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
@@ -341,8 +342,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy ignores all events before position from. Among the others, it finds the first event that is later than due,
-// and returns the position before it. If none is later, it returns the position of the last event.
+// LastBy returns the last position before the time due is exceeded: the one before the first event, at or after
+// position from, that is later than due. If there is no such event, it returns the position of the last event.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

@@ -8,11 +8,12 @@ import (
 )
 
 // Over reports whether the key owner's hold had ended before the change c. If so, another client that checks the key
-// may change it. The hold had ended in three cases:
-//   - The owner had called its release, or its lease had ended according to what the owner had been told.
-//   - The owner had not been told when its lease ends, and had learned of the loss, had crashed, or had not renewed its
-//     key for a TTL.
-//   - The owner was never granted the lock, and had stopped asking, or had not renewed its key for a TTL.
+// may change it.
+//   - If the owner knew when its lease ends, the hold had ended if it had called release, or if that time had passed.
+//   - If the owner did not know when its lease ends, the hold had ended if it had called release, had learned of the
+//     loss, had crashed, or had not renewed its key for a TTL.
+//   - If the owner was never granted the lock, the hold had ended if it had stopped asking, or had not renewed its key
+//     for a TTL.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -26,9 +27,9 @@ func (t *Trace) Over(c Change) bool {
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
 }
 
-// LooksAtOwner reports whether the request that made a change first checked the key well enough. A request that removes
-// or extends a key, such as a list element, need only check that the key exists. A request that overwrites a key must
-// check the key's value.
+// LooksAtOwner reports whether the request that made a change first checked the key well enough. If it overwrites the
+// key, it must have checked the key's value. If it removes or extends the key, for example a list element, it is enough
+// that it checked that the key exists.
 func (t *Trace) LooksAtOwner(c Change) bool {
 	e := &t.History.Events[c.At]
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
@@ -37,17 +38,18 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 // rounding is the precision of a server's time of day.
 const rounding = history.Time(time.Millisecond)
 
-// Lapsed reports whether the owner's lease had ended by the wall clock of the key's server: the owner had not set or
-// extended its key for a TTL. It makes no difference whether the owner received the replies. This applies to locks that
-// store the lease's end in the key and compare it with the server's time of day. It does not apply to replicated
-// services (etcd, ZooKeeper), where the members' log, not a clock, decides that a lease has ended.
+// Lapsed reports whether the owner's lease had ended because the owner had not set or extended its key for a TTL. The
+// TTL may have passed in true time, or only by the wall clock of the key's server (see LapsedEarly). It makes no
+// difference whether the owner received the replies. This applies to locks that store the lease's end in the key and
+// compare it with the server's time of day. It does not apply to replicated services (etcd, ZooKeeper), where the
+// members' log, not a clock, decides that a lease has ended.
 func (t *Trace) Lapsed(c Change) bool {
 	return !t.History.Header.OneService() && t.untouched(c) || t.LapsedEarly(c)
 }
 
-// LapsedEarly reports whether a fault ended the owner's lease early by setting the wall clock of the key's server
-// forward or making it run fast. By that clock, the owner had not set or extended its key for a TTL, although less than
-// a TTL of true time had passed.
+// LapsedEarly reports whether the owner's lease had ended only by the wall clock of the key's server, because a fault
+// had set that clock forward or made it run fast. By that clock, the owner had not set or extended its key for a TTL.
+// In true time, less than a TTL had passed.
 func (t *Trace) LapsedEarly(c Change) bool {
 	at, ttl := t.LastKept(c), t.ttlOf(c)
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
@@ -88,10 +90,12 @@ func (t *Trace) untouched(c Change) bool {
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
 }
 
-// GivenBy returns the position at which another client handed over the lock to window s's holder: when that client
-// released the lock, it set the key that the holder uses. This is the last key that was set while the holder was
-// asking. GivenBy returns -1 if there is no such key, or if the holder still had a key that it had set itself. It also
-// returns -1 if an extension stated the window, or if the history records which servers the holder counted.
+// GivenBy returns the position at which another client handed the lock over to the holder of window s. That client had
+// called its release, and then set the key that the holder uses, for example by returning a token to a list. This is
+// the last key that was set before the window was recorded. It must have been set after the holder had called acquire.
+//
+// GivenBy returns -1 if there is no such key, or if the holder still had a key that it had set itself. It also returns
+// -1 if an extension recorded the window, or if the history records which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
@@ -131,9 +135,10 @@ func (t *Trace) stays(k, before int) bool {
 	})
 }
 
-// EarlierKey returns the same client's earlier attempt whose key window s depends on. This is the last attempt that set
-// a key before the window was recorded, provided that the key still existed then. EarlierKey ignores the attempt given
-// as except. It returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// EarlierKey is for a window s whose own attempt has not set a key, because its client relies on a key from an earlier
+// attempt. It returns that attempt: the client's last one, other than except, that set a key before the window was
+// recorded. The key must still have existed then. A key that an earlier hold's release set does not count. EarlierKey
+// returns "" if there is no such attempt, or if the window's own attempt has set a key.
 //
 // In a service with one replicated log, it is enough that the key existed when the acquire was called. There, a session
 // uses its earlier attempt's key, and may not notice that the key has expired.
@@ -157,9 +162,10 @@ func (t *Trace) EarlierKey(s *Span, except history.Attempt) (of history.Attempt)
 	return of
 }
 
-// JoinedKey returns another client's attempt whose key (for example, a reader count) the client of window s has joined.
-// This is the last key that the window's own attempt extended before it was granted the lock. JoinedKey ignores the
-// attempt given as except. It returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// JoinedKey is for a window s whose client has joined another client's hold, for example by increasing a reader count.
+// It returns the attempt that owns the shared key: the owner, other than except, of the last key that the window's own
+// attempt extended before it was granted the lock. JoinedKey returns "" if there is no such attempt, or if the window's
+// own attempt has set a key.
 func (t *Trace) JoinedKey(s *Span, except history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// groupsByChoice is a simple version of interval.Crowds to compare it with. For each span, it tries all choices of
-// earlier spans, in list order. It stops at the first choice in which all spans clash with one another and with the
-// span itself.
+// groupsByChoice is a simple version of interval.Crowds to compare it with. For each span, it tries all choices of so
+// many earlier spans as there are permits, in list order. The first choice in which all spans clash with one another
+// and with the span itself becomes a group.
 func groupsByChoice(spans []Span, permits int) (groups [][]int) {
 	var choose func(chosen []int, from, to int) []int
 	choose = func(chosen []int, from, to int) []int {

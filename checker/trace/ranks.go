@@ -49,10 +49,10 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier reports whether grant a comes before grant b. It does in two cases: a was decided before b's request was
-// sent; or neither was decided before the other's request was sent, both have tokens, and a's token is lower. Two
-// holders of a shared lock have no order. If their processes' clocks may be wrong, the order must hold for every
-// possible error.
+// earlier reports whether grant a comes before grant b. It does if a was decided before b's request was sent. If
+// neither was decided before the other's request was sent, and both have tokens, the one with the lower token comes
+// first. Two holders of a shared lock have no order. If the clocks of their processes may be wrong, the order must hold
+// for every possible error.
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
 	if a.Process != b.Process {
@@ -69,8 +69,8 @@ func (t *Trace) earlier(a, b *Grant) bool {
 	return a.Token != 0 && a.Token < b.Token
 }
 
-// Incomparable reports whether some other grant that took effect cannot be ordered relative to a, because one of the
-// two lacks times or a token. counted must be set if a itself is one of the grants that took effect.
+// Incomparable reports whether grant a has no order relative to some other grant that took effect, because the two do
+// not both have tokens and do not both have times. counted says whether a itself is one of the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {

@@ -50,10 +50,13 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 	}
 }
 
-// FreeQuorum reports whether there is a quorum of servers that are reachable and that, up to the given position, are
-// free of keys that could block acquire a. Such a key was there before the acquire was called, or was set by another
-// process between the call and that position. FreeQuorum must be called for one acquire after another, in the order in
-// which the acquires were called, and right after QuorumReachable, which finds the servers that are reachable.
+// FreeQuorum reports whether there is a quorum of servers that are reachable and do not have a key that could block
+// acquire a. Two kinds of keys could block it: a key that was there when the acquire was called, and a key that another
+// process set between the call and position end. In a service with one replicated log, a single such key blocks the
+// acquire.
+//
+// FreeQuorum uses the reachable servers found by QuorumReachable, so QuorumReachable must be called right before it.
+// Acquires must be examined in the order in which they were called.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

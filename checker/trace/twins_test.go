@@ -220,9 +220,9 @@ func sparesByWalk(t *Trace, c Change) bool {
 		})
 }
 
-// someRecords returns the key records from which TestKeptKeysAreFoundAsByAWalk makes its histories. In them, two
-// attempts set, extend and lose two members of one key at two times. Some of the records do not name the attempt that
-// made the request.
+// someRecords returns the key records from which TestKeptKeysAreFoundAsByAWalk makes its histories. They say that a
+// member of a key was set, extended or lost. They differ in the attempt that owns the key, the attempt that made the
+// request (or none), the member, and the time since the previous record.
 func someRecords() (all []history.Event) {
 	for _, f := range []history.F{history.KeySet, history.KeyProlonged, history.KeyGone} {
 		for n := range 24 {
@@ -238,9 +238,9 @@ func someRecords() (all []history.Event) {
 }
 
 // TestKeptKeysAreFoundAsByAWalk compares LastKept and Spares with simple implementations (lastKeptByWalk,
-// sparesByWalk). It tries every history of three records, and random histories of eight in which two servers record
-// keys for two locks. In each history, every record takes its turn as the change, with all combinations of two attempts
-// as the one that made the change and the one that owned the key.
+// sparesByWalk). It tries every history of three records, and random histories of eight records in which two servers
+// record keys for two locks. In each history, it asks about every record as the change, with either of two attempts as
+// the owner and either as the one that made the change.
 func TestKeptKeysAreFoundAsByAWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var tr Trace

@@ -6,11 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Windows computes, for each lock, the true-time spans in which its grants were valid. They are in the order of the
-// events that record them. An acquire defines the span [granted, until). Each extension defines another span. It
-// replaces the grant's previous span from the start of the new one on, so one grant's spans do not overlap. A span
-// contains at least the instant when the lease was granted or extended. Only a release call ends a span early. If this
-// leaves nothing of the span, the span is dropped.
+// Windows computes, for each lock, the true-time spans in which its grants were valid, in the order of the events that
+// record them. An acquire records the span [granted, until). An extension records another span, which replaces the
+// grant's previous one from the moment of the extension on. One grant's spans therefore do not overlap. A span contains
+// at least the instant when the lease was granted or extended. Only a release call ends a span early. If this leaves
+// nothing of the span, the span is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -98,9 +98,10 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	return windows
 }
 
-// WithUnstated returns a lock's windows, plus spans for the grants without a recorded window. Such a span covers the
-// time during which the grant may have been valid: from its acquire's call until an extension first records a window or
-// the grant's release begins, whichever comes first. WithUnstated returns nil if all grants have recorded windows.
+// WithUnstated returns a lock's windows, plus spans for the grants without a window recorded by the acquire. Such a
+// span covers the time during which the grant may have been valid. It begins with the call to acquire. It ends when an
+// extension first records a window or when the release begins, whichever comes first. If there are no such spans,
+// WithUnstated returns nil.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
 	for _, n := range l.Grants {
@@ -121,8 +122,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 }
 
 // Sections computes, for each lock, its critical sections as spans of positions. A span covers only the time when the
-// client was certainly in the section. If a section may have ended before its recorded beginning, the span's end is
-// before its beginning. Such a span overlaps only spans that contain both of these positions.
+// client was certainly in the section. If a client that crashed may have been dead before the recorded beginning of its
+// section, the span's end is before its beginning. Such a span overlaps only spans that contain both of these
+// positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]

@@ -125,9 +125,10 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 // waits until a replica has the key. At the end of its section, the redsync client also overwrites what another client
 // has written.
 //
-// The Redlock library for Node may block its own acquire, so it is enough if one of three runs shows the loss. A
-// promoted master does not know the library's scripts and answers EVALSHA with NOSCRIPT. The library then sends EVAL,
-// which arrives after the same attempt's release and leaves a key that does not belong to anybody until its TTL ends.
+// For the Redlock library for Node, it is enough if one of three runs shows the loss, because the library may block its
+// own acquire. It sends EVALSHA to a promoted master, which does not know the script and answers NOSCRIPT. The library
+// then sends EVAL, which arrives after the same attempt's release and leaves a key that does not belong to anybody
+// until its TTL ends.
 func TestALockUnderASentinel(t *testing.T) {
 	testkit.FullOnly(t)
 	for _, servers := range []string{"simulated", "redis"} {

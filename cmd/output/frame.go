@@ -39,8 +39,8 @@ type Frame struct {
 	progress bool      // whether the command reports progress
 }
 
-// Register adds the --json, --junit and --html flags to a command. The argument page is the help text of --html. If it
-// is empty, the text is that of a command that writes no other files next to the page.
+// Register adds the --json, --junit and --html flags to a command. page is the help text of --html. If it is empty, the
+// help text says that --html writes a report to a file.
 func (f *Frame) Register(c *cobra.Command, page string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", cmp.Or(page, "write a report to `FILE`"))

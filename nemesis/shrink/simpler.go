@@ -92,9 +92,9 @@ func numbers(processes ...sim.ProcessID) int64 {
 //
 //   - it destroys less data: not everything, but only unsynced writes, or nothing (the server is shut down);
 //   - it cuts off fewer processes, or cuts both directions; it has no end and no restart;
-//   - its trigger is simpler: the start of the run is the simplest; next is a point, especially a well-known one, the
-//     first time it is passed, by the client that the fault itself names; next is a message identified by its content;
-//     a time is the least simple;
+//   - its trigger is simpler: first the start of the run, then a point, then a message identified by its content, and
+//     last a time; a point is simpler if the client that the fault itself names passes it, for the first time, and if
+//     it is well known;
 //   - times and durations are rounder, from round to rough: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder
 //     and weaker; messages and replies are earlier;
 //   - processes have lower numbers.

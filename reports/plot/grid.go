@@ -51,8 +51,9 @@ func (g *Grid) squares(visit func(around []corner)) {
 	}
 }
 
-// parts divides the boundary of a square at its crossings. Each part goes from one crossing to the next. If there are
-// corners between them, all of these corners have the same rank, which is that of the part's second element.
+// parts divides the boundary of a square into the parts between one crossing and the next. Each part begins and ends
+// with a crossing. If there are corners in between, all of them have the same rank, which is that of the part's second
+// element.
 func parts(around []corner) (all [][]corner) {
 	for i, c := range around {
 		if !c.cross {

@@ -24,9 +24,9 @@ type describer struct {
 	// Locks lists the locks in use. Servers may also record keys that do not belong to any of these locks. Such keys
 	// are described by name. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
-	// Bounded is for keys that were set without an expiry but got one at the same instant, for example by a script that
-	// increments a counter and then sets the expiry. It maps the event that set the key to the time at which the key
-	// expires.
+	// Bounded maps the event that set a key to the time at which the key expires. It contains the keys that were set
+	// without an expiry but got one at the same instant, for example by a script that increments a counter and then
+	// sets the expiry.
 	Bounded map[*history.Event]history.Time
 	// Registers is the number of registers, if the history consists of operations on registers. Such a history has no
 	// locks.

@@ -16,7 +16,8 @@ type stay struct {
 }
 
 // split gives several lanes to a client that does several things at once with one lock, such as a service with many
-// goroutines. It uses as many lanes as it takes to keep them apart. Each stay goes to the first lane that is free.
+// goroutines. It uses as many lanes as it takes to keep them apart. Each stay (a request and the section that follows
+// it) goes to the first lane that is free.
 func (a *arranger) split() {
 	var lanes []clientLane
 	for i := range a.l.clients {

@@ -109,9 +109,9 @@ func TestSavingChanges(t *testing.T) {
 		also     []string // changes that also keep every promise
 		not      []string // changes that do not keep every promise
 	}{
-		// A client that does not check its validity counts its TTL from the reply, but the key expires before that. In
-		// one run in a thousand, another client is granted the lock in between. A client that checks its validity
-		// counts its TTL from before the request.
+		// A key expires a TTL after the server has set it. A client that does not check its validity counts its TTL
+		// from the reply, which is later. In one run in a thousand, another client is granted the lock in between. A
+		// client that checks its validity counts its TTL from before the request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",

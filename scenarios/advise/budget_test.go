@@ -31,9 +31,9 @@ func adviceWithin(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs
 	return &Report{Advice: a, Scenario: s}, int(used.Load())
 }
 
-// If a search ends because of its budget, the report says so and lists what was not tried. It never concludes that
-// nothing mends the lock. Its result is undecided unless a change was confirmed. The results for the changes that were
-// tried are the same as without a budget, for any number of workers.
+// If a search ends because of its budget, the report says so and lists what was not tried. The result is passed if a
+// change was confirmed, and undecided otherwise: the report never says that no change helps. A change that was
+// confirmed has the same result as without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	s := named(t, "no-elapsed-check")
@@ -167,9 +167,9 @@ func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	}
 }
 
-// If the file's own faults break some promises, the advice covers only these promises. If fresh faults break another
-// promise both with and without the change, the report says so, but this does not count against the change. If the file
-// has a mix, the advice covers all promises.
+// If the lock broke under the file's own faults, the advice covers only the promises that they broke. Fresh faults may
+// break another promise with and without the change. The report says so, but this does not count against the change. If
+// the lock broke under faults drawn from the file's mix, the advice covers all promises.
 func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}

@@ -12,9 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// translated applies a plan to a changed lock. It replaces each process named by a fault with its counterparts. A fault
-// that strikes one process is replaced by one fault per counterpart, and a cut becomes one cut between all of them.
-// spared lists the faults that have no target. A crashed server stays down for at least the restart time.
+// translated adapts plan p to the changed lock s. with maps each server to its counterparts in the changed lock. A
+// fault that strikes one process becomes one fault for each of its counterparts. A cut becomes a single cut between all
+// counterparts. spared lists the faults that have no target in s. A crashed server stays down for at least the time
+// restart.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -68,9 +69,9 @@ func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
 // crashes instead of failing over.
 const downAfterFailOver = 5 * time.Second
 
-// mix returns the mix that fresh faults for a lock are drawn from. If the lock broke under its own faults, this is the
-// scenario's mix restricted to similar faults: of the same kinds, with the same losses, and striking the same kinds of
-// processes. Otherwise it is the scenario's mix. Servers stay down for as long as the changes require.
+// mix returns the mix from which fresh faults for s are drawn, where changes are the changes to the lock. This is the
+// scenario's mix. If the lock broke under its own faults, the mix is restricted to similar faults: of the same kinds,
+// with the same losses, and striking the same kinds of processes. Servers stay down for as long as the changes require.
 func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
 	m := s.Mix
 	if b.own {

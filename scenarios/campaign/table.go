@@ -79,8 +79,9 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// assess compares a law's results with a promise. A violation does not break the promise if the law is not promised or
-// the cause is excused. If this is true of all violations, the assessment has a sign but no result.
+// assess compares a law's results with a promise. If any violation breaks the promise, the result is Failed. Otherwise,
+// a violation is of a law that is not promised, or has an excused cause: then there is no result, only a sign. If there
+// is no violation and the law held in some run, the result is Passed.
 func (l Law) assess(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):
@@ -93,9 +94,9 @@ func (l Law) assess(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate returns the percentage of runs that violated the law. It considers only runs that exercised the law and whose
-// plans were not guided by other runs. If r is Failed, it counts only the runs that broke the promise. If there were no
-// violations, it returns an upper bound on the percentage.
+// rate returns the percentage of runs that violated the law. Only runs that exercised the law count, and only if their
+// plans were not guided by other runs. If r is Failed, the percentage is that of the runs that broke the promise. If
+// there are none, rate returns an upper bound on the percentage.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

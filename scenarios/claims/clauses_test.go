@@ -124,8 +124,9 @@ var clauses = []clause{
 const stays = `(never expires|stays as long as the session does|is extended again and again, for example at TIME|is ` +
 	`due to expire at TIME)`
 
-// isNamed reports whether a name in an explanation stands for process p. If attempt is not empty, the explanation also
-// names an attempt, which must be a. Case is ignored, because the name may be at the beginning of a sentence.
+// isNamed reports whether an explanation that mentions name and attempt means process p and its attempt a. If the
+// explanation does not name an attempt, attempt is empty and only the process counts. The case of name is ignored,
+// because it may be at the beginning of a sentence.
 func isNamed(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // TestFaultsThatAStoryNamesAreNecessary runs each story's plan again without the faults named in the story's
-// explanation. It counts two kinds of mistakes, unnecessary and missing faults, as defined by Necessity. It tolerates
-// one mistake of each kind in a hundred names. With FENCEPOST_FULL=1, it continues until a thousand names have been
-// tried.
+// explanation. It counts two kinds of mistakes, as defined by Necessity: named faults that are unnecessary, and stories
+// in which a fault is missing. At most one named fault in a hundred may be unnecessary, and at most one story in a
+// hundred may lack a fault. With FENCEPOST_FULL=1, the test continues until a thousand faults have been tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := testkit.Size(20, 60, 1000), testkit.Size(10, 10, 500), testkit.Size(1, 1, 2)
 	wrongs := NewWrongs(t)

@@ -26,8 +26,8 @@ var families = map[string][]nemesis.Kind{
 }
 
 // TestSoundLocksKeepTheirPromisesUnderEachFamily checks that a sound lock keeps its promises if only faults from one
-// family strike. A lock that uses Redis must keep its promises even if servers stay down forever, although it may
-// exclude such faults.
+// family strike. A lock that uses Redis may exclude faults after which a server stays down forever. The test draws such
+// faults nevertheless, and the lock must keep its promises.
 //
 // FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000, the test takes about five minutes on one
 // core.

@@ -52,9 +52,10 @@ type place struct {
 	unaimed        bool
 }
 
-// searches returns the number of searches. They are ordered by start seed: first come all mutants' searches from the
-// first start seed, then those from the second, and so on. The searches without aimed faults (faults that strike at an
-// event of the fault-free run) come last.
+// searches returns the number of searches. There is one for each mutant and start seed. If Options.Unaimed is set,
+// there are as many again without aimed faults (faults that strike at an event of the fault-free run), and these come
+// last. Within each half, all mutants' searches from the first start seed come first, then those from the second, and
+// so on.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0

@@ -158,9 +158,9 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 // and the key with the lowest create revision holds the lock. The create revision is the fencing token. With n permits,
 // the n keys with the lowest create revisions hold the lock.
 //
-// Here, each lock has its own session, which is closed if an attempt may have left a key behind. In the original
-// recipe, several locks may also share one session. A lock never closes that session, so the caller must delete what a
-// failed attempt leaves behind.
+// Here, each lock has its own session. It is closed if an attempt may have left a key behind. This differs from the
+// original recipe, in which several locks may share a session: there, a lock never closes the session, so the caller
+// must delete what a failed attempt leaves behind.
 type etcd struct {
 	requester
 	own     etcdConfig
@@ -218,9 +218,9 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter puts the client's own key, unless it already exists. It stores the key's create revision in h. first reports
-// whether the key is among the oldest keys, which hold the lock. entered is false if there was no reply, or if an
-// earlier attempt's late request put the key.
+// enter puts the client's own key, unless it already exists, and stores the key's create revision in h. first reports
+// whether the key is among the oldest keys, which hold the lock. entered is false if there was no reply. It is also
+// false if the key exists, but was put by a late request of an earlier attempt.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	look, oldest := rpc.Op{Kind: rpc.Range, Key: key}, l.line()
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key), look, oldest},
@@ -354,10 +354,10 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key. With compareRevision, it does so only if this attempt put the key. Without it, a
-// request that is repeated late could delete a newer key (etcd issue 22082). leave reports whether the deletion was
-// confirmed. If an earlier copy of the request got no reply, and the key is gone although its lease is alive, that copy
-// deleted the key.
+// leave deletes the client's key, and reports whether the deletion was confirmed. Without compareRevision, a request
+// that is repeated late could delete a newer key (etcd issue 22082). With it, leave deletes the key only if this
+// attempt put it. If the key is gone although its lease is alive, and an earlier copy of the request got no reply, that
+// copy deleted the key, which also counts as confirmed.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

@@ -434,9 +434,9 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 	return false, nil
 }
 
-// ahead returns the znode that the client should watch: the nearest one before the client's own that excludes the
-// client, or "" if there is none. If all waiting clients watch the same znode (a herd), ahead returns the lowest one
-// instead. The result there says whether the client's own znode still exists.
+// ahead returns the znode that the client should watch, or "" if there is none. Usually this is the nearest znode
+// before the client's own that excludes the client. If the lock is configured so that all waiting clients watch the
+// same znode (a herd), it is the lowest one. The result there says whether the client's own znode still exists.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)

@@ -50,9 +50,9 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// shares distributes seeds evenly among at most the given number of workers. seeds must be in ascending order. If the
-// results of runs guide later plans, all of a block's seeds go to the same worker. This worker begins with the block's
-// first seed even if that seed was not requested.
+// shares distributes seeds, which are in ascending order, evenly among at most the given number of workers. If the
+// results of runs guide later plans, each block of seeds goes to a single worker as a whole. This worker also runs the
+// earlier seeds of the block, even if they were not requested.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
@@ -323,8 +323,9 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do performs a task in a worker, and calls handle for each of the worker's reports. If the results cannot be trusted,
-// it discards the reports, and another worker repeats the task with a separate process for each run.
+// do performs a task in a worker, and calls handle for each of the worker's reports. The reports cannot be trusted if
+// an earlier run may have affected a later one. do then discards them, and another worker repeats the task with a
+// separate process for each run.
 func (p *parent) do(ctx context.Context, k task, handle func(report)) error {
 	for {
 		var all []report

@@ -122,8 +122,9 @@ func (p *parent) open() (sentences []string) {
 	return sentences
 }
 
-// unrenewed returns a sentence that says in how many runs the work outlived a lease that no request had renewed. These
-// runs are counted only if mutual exclusion is not promised. It returns "" if there are none.
+// unrenewed returns a sentence that says in how many runs two clients were in their critical sections at once because
+// the work took longer than a lease that no request had renewed. Such a run is counted only if mutual exclusion is not
+// promised. unrenewed returns "" if there are none.
 func (p *parent) unrenewed() string {
 	n := 0
 	for _, r := range p.runs {
@@ -216,10 +217,11 @@ func (p *parent) closest() document.Facts {
 	return facts
 }
 
-// confidence returns a sentence with an upper bound on the violation rate, given that these runs showed no violation.
-// The bound applies to the promised laws that were exercised and never violated. Runs whose plans were chosen on the
-// basis of other runs do not count. confidence returns "" if there is no such law, if there were too few runs for a
-// bound, or if single faults were tried one after another.
+// confidence returns a sentence such as "no violation in 200 schedules: with 95% confidence, fewer than 1 in 67
+// schedules of this mix breaks a promise". It is about the promised laws that were exercised and never violated. Runs
+// whose plans were chosen on the basis of other runs do not count toward the bound. If there is no such law, or if too
+// few runs count, confidence returns "". It also returns "" if single faults were tried one after another
+// (Config.EachFault).
 func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string

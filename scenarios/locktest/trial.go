@@ -372,9 +372,9 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	return came == granted
 }
 
-// excludes calls Lock while another client has the lock, and checks that it waits. It returns false if Lock does not
-// wait. It also returns false if both holds are shared: two shared holds end the trial, because the other checks are
-// for locks with one holder.
+// excludes calls Lock for h while another client, holder, has the lock, and checks that it waits. It returns the call,
+// and whether the trial can go on. The trial ends if Lock does not wait. That is a failure unless both holds are
+// shared: the trial ends then, too, because the other checks are for locks with one holder.
 func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	c, came := t.await(h, t.locks(h), t.minWait())
 	switch {

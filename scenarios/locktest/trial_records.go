@@ -50,8 +50,8 @@ func (t *trial) standing(a history.Attempt, events []history.Event) (keys []hist
 // stands reports whether a client still has one of the lock's keys on any server.
 func (t *trial) stands(h *hand) bool { return len(t.standing(h.attempt, t.recorded())) > 0 }
 
-// expired returns the names of the keys whose expiry ended a client's lease, and the time of the last expiry. It does
-// not return any keys if the lease has not ended or has not ended by expiry.
+// expired returns the names of the keys whose expiry ended a client's lease, and the time of the last expiry. If the
+// lease has not ended, or if it ended in another way, expired returns no keys.
 func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	if t.stands(h) {
 		return nil, 0
@@ -143,10 +143,10 @@ func quoted(names []string) string {
 	return text.Join(all, " and ")
 }
 
-// keyInUse returns a description of the problem if a holder deleted its own key, or if a key does not belong to the
-// lock. Otherwise, it returns "". It checks for deleted keys first, because they can make a key look as if it did not
-// belong to the lock: if a holder deletes its own key and another client then sets that key, the other client is not
-// waiting, but has the lock.
+// keyInUse returns a description of the problem if a holder deleted its own key, or if Config.Keys names a key that
+// does not belong to the lock. Otherwise, it returns "". The order of the checks matters. If a holder deletes its own
+// key, another client can set that key and so get the lock. Without the first check, that client would seem to be
+// waiting, and the key would seem not to belong to the lock.
 func (t *trial) keyInUse(events []history.Event) string {
 	return cmp.Or(t.givenAway(events), t.waitersKey(events), t.signalKey(events))
 }
@@ -178,9 +178,9 @@ func (t *trial) givenAway(events []history.Event) string {
 const onlyInUnlock = "delete it only in Unlock. " +
 	"If a function that runs under the lock acquires it again, count the holds"
 
-// deletedItself returns an attempt's last key, and the time of its deletion, if the attempt itself deleted that key in
-// the given period. It returns "" if the attempt still has a key at the end of the period, or if its last key was
-// removed in another way.
+// deletedItself returns the last key of attempt a, and the time of its deletion, if a itself deleted that key between
+// from and to. If a still has a key at the end of this period, or if its last key was removed in another way, the
+// returned key is "".
 func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, to sim.Time) (key string, at sim.Time) {
 	if n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time >= to }); n >= 0 {
 		events = events[:n]
@@ -199,8 +199,8 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client that got the lock during period x, in which client h had it. It considers only the part
-// of x that begins at the given time. It returns nil if there is no such client.
+// gotMeanwhile returns a client that got the lock while client h had it: during period x, but not before the time
+// after. It returns nil if there is no such client.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
 		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {
@@ -212,9 +212,9 @@ func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	return nil
 }
 
-// waitersKey looks for a key in Config.Keys that is not a key of the lock, because clients set it while they are
-// waiting, and no holder has it. Examples are a queue and a set of waiting clients. waitersKey returns a description of
-// this problem, or "" if there is no such key.
+// waitersKey looks for a key in Config.Keys that clients set while they are waiting, and that no holder has, such as a
+// queue or a set of waiting clients. Such a key is not a key of the lock. waitersKey returns a description of this
+// problem, or "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	held := t.heldKeys(events)
 	for _, e := range events {
@@ -245,9 +245,9 @@ func (t *trial) heldKeys(events []history.Event) (held []history.Lock) {
 }
 
 // signalKey looks for a key in Config.Keys that is only a signal, which Unlock sets to wake a waiting client. Such a
-// key is not a key of the lock: no client has it when its Lock returns, and the first client, which did not have to
-// wait, did not delete it while acquiring the lock. signalKey returns a description of this problem, or "" if there is
-// no such key.
+// key is not a key of the lock. It is recognized as follows: no client has it when its Lock returns, and the first
+// client, which did not have to wait, got the lock without deleting it. signalKey returns a description of this
+// problem, or "" if there is no such key.
 func (t *trial) signalKey(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -281,9 +281,9 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL returns a description of the problem if none of the first client's keys has the Config's TTL. It returns ""
-// if one of the keys has that TTL, if no key expires, or if the lock reports that it is valid for more than half the
-// TTL and not noticeably longer than the TTL.
+// otherTTL returns a description of the problem if the first client's keys expire, but none of them has the Config's
+// TTL. Otherwise, it returns "". The keys do not matter if the lock reports that it is valid for more than half the TTL
+// and not noticeably longer than the TTL: then it returns "", too.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {

@@ -231,8 +231,8 @@ func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	more(c)
 }
 
-// shape returns the number of units (servers or server groups) that grant a lock, and the number that form a quorum.
-// The members of one service count as a single unit, and so do all servers if each of them is a quorum.
+// shape returns how many units grant a lock, and how many of them form a quorum. A unit is a server, or a group of
+// servers. Servers count as a single unit if they are the members of one service, or if each of them alone is a quorum.
 func shape(h *history.Header) (units, quorum int) {
 	units, quorum = len(h.Servers), h.Quorum
 	if len(h.Groups) > 0 {

@@ -31,9 +31,9 @@ func (r *Reader) state(w *trace.Span) {
 }
 
 // protects returns the time until which a grant's keys keep other clients from a quorum, provided that no key
-// disappears before it expires. If the attempt set several keys on one unit (server or group), only the last one
-// counts; the others belong to earlier tries. ok is false if too few of the grant's keys are known. at is the current
-// time.
+// disappears before it expires. If enough units (servers or groups) for a quorum lack a key, it returns the current
+// time, at. If the attempt set several keys on one unit, only the last one counts; the others belong to earlier tries.
+// ok is false if too few of the grant's keys are known.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.holdsOf(g.Attempt) {
@@ -52,9 +52,9 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated checks each lease end that was reported to a holder against the time until which the holder's keys
-// protected the lease. It measures how far the lease end lies beyond that time. It also measures how much longer the
-// keys would have protected the lease when it was extended, was released, or ended.
+// overstated compares each lease end that was reported to a holder with the time until which the holder's keys
+// protected the lease. The farther the lease end lies beyond that time, the closer the run came to a violation. If it
+// does lie beyond, it also matters how late the lease was extended, was released or ended, relative to that time.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A lock with N permits is violated when N+1 clients hold it at the same time: a grant's holder and N other clients. In
-// this file, the "next client" after a grant is therefore the Nth of these other clients. Likewise, how close other
-// clients came is measured for the Nth closest of them.
+// A lock with N permits is violated when N+1 clients hold it at the same time: a grant's holder and N other clients.
+// What matters is therefore the Nth of these other clients. In this file, it is called the "next client" after a grant,
+// and how close other clients came is measured for the Nth closest of them.
 
-// beyond returns the first later grant that would break the lock if the ith grant were still held. That is, with both
-// grants, more clients would hold the lock than it has permits. If the lock has one permit, this is the next grant. ok
-// is false if there is no such grant.
+// beyond returns the first later grant that would break the lock if the ith grant were still held, because more clients
+// would then hold the lock than it has permits. If the lock has one permit, this is the next grant that does not share
+// the lock with the ith. ok is false if there is no such grant.
 func (r *Reader) beyond(lock *trace.LockTrace, i int) (n int32, ok bool) {
 	g := &r.t.Grants[lock.Grants[i]]
 	for _, n := range lock.Grants[i+1:] {

@@ -10,10 +10,12 @@ import (
 )
 
 // Telling reports whether a close call is worth reporting. The law must not have been violated, and another client must
-// have requested the lock during the close call. In addition, something must have gone wrong, or the holder must have
-// acted late. It acted late if it released the lock, left its critical section or wrote in the last tenth of its lease
-// (or of its keys' lifetime), or after that. A request counts as late if it arrived after its own attempt's key had
-// disappeared.
+// have requested the lock during the close call. What else must have happened depends on the Way:
+//
+// For Overstated, Outlives and Writes, the holder released the lock, left its critical section or wrote late: in the
+// last tenth of its lease (or of its keys' lifetime), or after that. For Deposed, a server granted or extended the lock
+// after it had been replaced or cut off. For Requests, a request arrived after its own attempt's key had disappeared,
+// and another attempt set the key. For the other ways, the holder lost a key.
 func (c *Call) Telling() bool {
 	if c.Value == 0 || !c.Contended {
 		return false

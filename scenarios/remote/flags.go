@@ -38,8 +38,8 @@ func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 }
 
 // EndWithParent makes this process end when its parent process ends for any reason. in is this process's standard
-// input, which is closed when the parent ends. The end is delayed while other code does not let any other goroutine
-// run.
+// input, which is closed when the parent ends. If one goroutine keeps all others from running, the process does not end
+// until the others can run again.
 func EndWithParent(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // wait for the end of the input, since the parent sends nothing

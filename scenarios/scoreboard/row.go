@@ -135,9 +135,9 @@ func (r *Row) laws() []checker.Law {
 	return judged
 }
 
-// Applies reports whether a row is explored under a family of faults. The family "failovers" requires a replica. The
-// family of all faults is never explored: each of a row's schedules has only one fault, so this family's schedules
-// would only repeat those of the other families.
+// Applies reports whether row r is explored under the family of faults. The family "failovers" requires a replica. The
+// family of all faults applies to no row: each of a row's schedules has only one fault, so this family would only
+// repeat the schedules of the others.
 func (f Family) Applies(r *Row) bool {
 	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
 }

@@ -39,7 +39,7 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 }
 
 // consistent reports whether c can be the result of the given runs. c must have at most one close call per law, in the
-// order of the laws, and the seeds must have been run. If the description of a close call names servers, the call must
+// order of the laws, and each must have a seed in ran. If the description of a close call names a server, the call must
 // list at least one.
 func (c Closest) consistent(ran Ranges) bool {
 	last := -1

@@ -56,8 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open returns a sentence that says how many runs failed: because of these runs, it is undecided whether the promises
-// are kept. open returns nil if no run failed. total is the total number of runs of s.
+// open returns a sentence that says how many of the runs of s could not be judged because they failed, and why the
+// first one failed. It returns nil if no run failed. total is the number of all runs.
 func (f *Failed) open(s *scenarios.Scenario, total int) []string {
 	if f.Runs == 0 {
 		return nil

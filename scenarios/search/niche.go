@@ -62,8 +62,9 @@ func (n *niche) admits(c *margin.Call) bool {
 }
 
 // keep adds a plan to the niche if the plan's run came close enough to a violation. If the niche already has a plan
-// with the same kinds of faults and the same margin, the new plan replaces it. Otherwise, if the niche now has too many
-// plans, in total or with these kinds of faults, keep removes the one with the largest margin.
+// with the same kinds of faults and the same margin, the new plan replaces it. Otherwise, the niche may now have too
+// many plans with these kinds of faults, or too many in total. Then keep removes the one of them with the largest
+// margin, which may be the new plan.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return

@@ -84,8 +84,8 @@ func unprintable(text []byte) bool {
 const longestCause = 64
 
 // consistentFindings reports whether the findings could have come from runs with the seeds in ran. laws says how many
-// runs broke each law. Each finding must name a seed in ran. All findings must be different. A finding must not have
-// more runs than broke its law, and a law's findings must together have at least as many runs as broke the law.
+// runs broke each law. Each finding must name a seed in ran, and no two may have the same law and cause. If n runs
+// broke a law, each of its findings must have at most n runs, and all of them together at least n.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {

@@ -176,9 +176,9 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed returns two instants for each request to server p. If p closes its connections at or before the first
-// instant, the client already knows when it sends the request. If p closes them at the second instant, the client finds
-// out just as it sends the request.
+// noticed returns two instants for each request that a client sends to server p. If p closes its connections at the
+// first instant or earlier, the client already knows this when it sends the request. If p closes them at the second
+// instant, the client finds out just as it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {

@@ -146,9 +146,9 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown checks that a scenario's single-fault placements do not change when they are encoded and decoded. It
-// divides the starts of each kind of fault into the given number of shares, and checks the middle one. For jumps it
-// checks all starts.
+// writtenDown checks that a scenario's single-fault placements are the same after they have been encoded and decoded.
+// To save time, it divides the starts of each kind of fault into the given number of shares, and checks only the middle
+// share. For jumps, it checks all starts. tried receives the kinds that were checked.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {

@@ -307,9 +307,9 @@ func (q *apiCall) put(l *object, version int64, fallback func() *Status) {
 	}, version, Op{Kind: Put, Key: q.key(), Value: value})
 }
 
-// commit proposes an operation that is executed only if the key has the given version. Version 0 means that the key
-// must not exist. If the proposal is answered, commit calls done; the argument held says whether the key had that
-// version.
+// commit proposes operation o, which is executed only if its key has the given version (0: only if the key does not
+// exist). When the proposal has been answered, commit calls done with the revision in the answer. held says whether the
+// key had that version. If done returns a failure, the API call fails with it.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := &Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	q.propose(q.m, q.r.Attempt, txn, func(message []byte, err error) {

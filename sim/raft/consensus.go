@@ -50,17 +50,18 @@ type Config struct {
 	// Fsync is how long a write to disk takes. A sim.SlowFsync fault adds to it.
 	Fsync time.Duration
 	// Connections makes members notice when their connections to each other break, as ZooKeeper's members do (etcd's do
-	// not). If a leader has not received anything from a follower for Silence, it closes the connection. The follower
-	// then knows that it has lost its leader. The leader does not send the follower anything until it hears from it
-	// again. At every second heartbeat, a leader that is not connected to a majority resigns. When a member's process
-	// ends, the other members notice at once.
+	// not). If a leader has not received anything from a follower for Silence, it closes the connection, and the
+	// follower knows that it has lost its leader. The leader sends nothing more to that follower until the follower
+	// sends something. At every second heartbeat, a leader that is not connected to a majority resigns. When a member's
+	// process ends, the other members notice at once.
 	Connections bool
 	// Silence is how long a member waits for a message from its leader before giving up on it. With Connections, it is
 	// also how long a leader waits for a message from a follower. 0 means the election timeout.
 	Silence time.Duration
 	// Campaign is the maximum time between giving up on a leader and starting a campaign; 0 means the election timeout.
-	// With Connections, the member waits between one and two times Campaign, and this time doubles after each failed
-	// campaign from the second to the fifth.
+	// With Connections, a member whose connection to the leader has broken waits between one and two times Campaign. So
+	// does a member whose campaign has failed, but after each failed campaign from the second to the fifth, its wait
+	// doubles.
 	Campaign time.Duration
 	// Lease is how long a leader carries on without contact with a majority before it resigns, as in hashicorp/raft
 	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that only the election timeout limits this

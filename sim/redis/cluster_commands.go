@@ -314,9 +314,9 @@ func (n *Node) setSlot(args []string) {
 	}
 }
 
-// giveSlot implements CLUSTER SETSLOT NODE. If the order makes the node the owner of a slot that it was importing, the
-// node chooses a new epoch, unless its epoch is the latest. The other members then accept it as the owner. As in Redis,
-// a slot that contains keys continues to migrate if the order names its owner.
+// giveSlot implements CLUSTER SETSLOT NODE: p becomes the owner of the slot. If this node becomes the owner of a slot
+// that it was importing, it chooses a new epoch, unless its epoch is the latest, so that the other members accept it as
+// the owner. As in Redis, a slot that contains keys continues to migrate if the order names its owner.
 func (n *Node) giveSlot(slot int, p *peer) {
 	m := n.member
 	if m.owner(slot) == m.self && p != m.self {

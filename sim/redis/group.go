@@ -11,13 +11,15 @@ import (
 // Group observes a master and its replicas. It sees the data of all nodes at once, which no node can, so it knows what
 // a failover has lost. It only writes records. The nodes' behavior does not depend on it.
 //
-// A group's masters write its records. A replica does not write any until it is promoted. After a promotion, every key
-// that the old master had and the new one does not have is recorded as lost in failover. If the old master had deleted
-// a key, but its DEL did not arrive, the key is recorded as set again, with an empty By. Data that the deposed master
-// accepted after the promotion is recorded as lost when the new master's data replaces it. A replica may also drop keys
-// because its master restarted without them. The replica records these keys with the reason that was recorded at the
-// master. When a node becomes master again, even if it was never deposed, it records what has happened to all keys that
-// exist according to its own records. Readers of the history rely on these records.
+// The masters of a group record their changes. When a replica is promoted, it records how its data differs from the old
+// master's. A key that only the old master had is recorded as lost in failover. If the old master had deleted a key,
+// but its DEL did not arrive, the key is recorded as set again, with an empty By. When a node becomes master again,
+// even if it was never deposed, it records what has happened to all keys that exist according to its own records.
+// Readers of the history rely on these records.
+//
+// A node that is not the master records only what it loses when its master's data replaces its own. Data that a deposed
+// master accepted after the promotion is recorded as lost in failover. A key that the master had lost before, for
+// example in a restart, is recorded with the reason that was recorded at the master.
 //
 // Each group in a run needs its own Group. The zero Group is ready to use.
 type Group struct {
@@ -58,8 +60,8 @@ func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
-// promoted records how the new master n's data differs from the data that exists according to earlier records. These
-// are the old master's records or, if no other node has been promoted since n was master, n's own.
+// promoted records how the data of n, the new master, differs from the data that exists according to the old master's
+// records. If no other node has been promoted since n was master, it compares n's data with n's own records instead.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return

@@ -65,8 +65,9 @@ func TestWritesThatWereWaitedForSurviveALossOfPower(t *testing.T) {
 	}
 }
 
-// Once a second, and when its master asks, a replica reports what is on its disk. If the fsync takes place after the
-// master has asked, the master learns about it up to a second later. Without fsyncs, the master never learns about it.
+// A replica reports what is on its disk once a second, and when its master asks. If the fsync takes place after the
+// master has asked, the master therefore learns about it up to a second later. Without fsyncs, the master never learns
+// that anything is on the replica's disk.
 func TestReplicasAcknowledgeWhatIsOnTheirDisks(t *testing.T) {
 	for policy, said := range map[store.Policy][]string{
 		store.None: {"3.002s client-1 SET lock a: +OK", "6.005s client-1 WAITAOF 0 2 3000: *2 :0 :0",

@@ -321,9 +321,9 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure makes nodes follow the master if they are following the wrong one or none. It does nothing while the
-// master is down or has not reported that it is a master. A replica that is following another node is reconfigured only
-// once it has been reachable in this state for FailoverTimeout. A node that is itself a master is reconfigured after
+// reconfigure makes nodes follow the master if they are following the wrong one or none. While the master is down or
+// has not reported that it is a master, reconfigure does nothing. A node must have been reachable in the wrong state
+// for some time: a replica of another node for FailoverTimeout, and a node that is itself a master for
 // ReconfigureAfter.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {

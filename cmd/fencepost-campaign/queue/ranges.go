@@ -56,8 +56,8 @@ func (c *covered) add(p portion) bool {
 	return true
 }
 
-// gap returns the first range of uncovered positions at or after position from. The range ends at or before position
-// end, and contains at most the given number of positions. Its size is 0 if there is no such range.
+// gap returns the first range of uncovered positions p with from <= p < end, or the first most of them if the range is
+// longer. If there are no such positions, the result's size is 0.
 func (c covered) gap(from, most, end uint64) portion {
 	for _, p := range c {
 		if p.end() <= from {

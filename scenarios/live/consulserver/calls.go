@@ -101,9 +101,10 @@ func (m *member) registered(ctx context.Context, n int) error {
 	return err
 }
 
-// Types of connections between servers (package pool of Consul), and raft's message that makes a server stand for
-// election at once (hashicorp/raft, net_transport.go). Others vote for it even if they know a leader, because it is how
-// a leader hands over. Consul has had a request for that only since 1.15.
+// connectTLS and connectRaft are types of connections between servers (package pool of Consul). timeoutNow is the
+// message with which a raft leader hands over (hashicorp/raft, net_transport.go): it makes a server stand for election
+// at once, and the others vote for it even if they know a leader. Consul has had a request for handing over only since
+// 1.15.
 const (
 	connectTLS, connectRaft = "\x03", "\x01"
 	timeoutNow              = "\x03\x81\xafProtocolVersion\x03"

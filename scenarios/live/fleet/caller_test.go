@@ -64,9 +64,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 	}
 }
 
-// guarded returns a rig that identifies servers by their processes. Until end is called, the test itself is the process
-// of server a. One server has a port that others connect to; the other one has a proxy that it uses to connect to
-// others.
+// guarded returns a rig that identifies servers by their processes. Until end is called, the test itself counts as the
+// process of server a. ports are two servers that a can reach: b, which has a port that others connect to, and a proxy,
+// through which a server connects to others.
 func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	var ended atomic.Bool
 	r = rigOf(t, func(server sim.ProcessID) int {

@@ -77,8 +77,8 @@ type opener interface {
 }
 
 // Connect creates a connection that is known to belong to a client and therefore doesn't need a password. source
-// provides the client's bytes. The caller must call Collect whenever bytes are available. If w is not nil, the protocol
-// is not Redis's.
+// provides the client's bytes. The caller must call Collect whenever bytes are available. w describes the connection's
+// protocol; nil means Redis's.
 func (f *Front) Connect(client, server sim.ProcessID, source Source, sink Sink, w *Wiring) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: source, out: sink, secret: f.Secret(client),
 		wiring: w}

@@ -237,9 +237,9 @@ func disjointCommands(r *rand.Rand, n int) (all [][]string) {
 // timeLeft matches the time left until a deadline, which differs from run to run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
-// TestWhatARemovalByScoreLeaves acquires semaphore permits. A removal of the lowest scores cannot have removed a member
-// whose score was higher than that of a remaining member. The records must reflect this even if the same member is then
-// added again.
+// TestWhatARemovalByScoreLeaves acquires semaphore permits with a script that first removes the members with the lowest
+// scores. If a member remains, the removal cannot have removed any member with a higher score. The records must reflect
+// this, even if the script then adds such a member again.
 func TestWhatARemovalByScoreLeaves(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	var asked []string

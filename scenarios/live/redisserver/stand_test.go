@@ -119,8 +119,9 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// audit compares the keys on the server with the keys that exist at the same instant according to the records. If the
-// reply to a rename was lost in a crash, the records attribute the moved value to the rename.
+// audit checks that the keys on the server are those that exist at the same instant according to the records, with the
+// same values. A key's value must name the attempt that set it. The attempts in renames are an exception: if the reply
+// to a rename was lost in a crash, the records attribute the moved value to the rename.
 func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
 	c.conn = 1
 	for _, k := range []string{"a", "b", "c", "d", "h"} {

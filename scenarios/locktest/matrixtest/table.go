@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// Reasons maps each kind of violation to its reason. A key consists of a client, a law and a cause, or is the name of a
-// single finding, which takes precedence. A reason is the text in bold at the beginning of an entry, "- **Reason.**",
-// in the file that contains the table. The entry says which lines of the library cause the violation and, after
-// "Promised:", what the library's documentation says about it.
+// Reasons contains the reasons for the violations in a table. A key consists of a client, a law and a cause, and stands
+// for all such violations. If a key is the name of a single finding, it takes precedence. A reason is the text in bold
+// at the beginning of an entry, "- **Reason.**", in the file that contains the table. The entry says which lines of the
+// library cause the violation and, after "Promised:", what the library's documentation says about it.
 type Reasons map[string]string
 
 // keyOf returns the key in r under which the reason for a finding is stored.

@@ -11,8 +11,8 @@ import (
 )
 
 // round contains the requests that a client has sent since it began to request the lock. A library may try several
-// times, and each try may involve several servers or several keys. If any request of some kind has acquired one of the
-// lock's keys, all requests of that kind count as requests for the lock.
+// times, and each try may involve several servers or several keys. Not all requests are requests for the lock: only
+// those of the same kind (see place) as a request that acquired one of the lock's keys.
 type round []*request
 
 // request is a request that a client sends while it is trying to acquire a lock.
@@ -59,8 +59,8 @@ func kindOf(args []string) (kind, key string) {
 }
 
 // markAcquired marks the request that acquired one of the lock's keys. e is the event that records the key. If the
-// client sent several requests to the same server at the same time, markAcquired marks the last of them, because a
-// transaction acquires its keys when its EXEC is executed.
+// client sent several requests to that server at the same time, it marks the last of them: a transaction acquires its
+// keys when its EXEC is executed.
 func (r round) markAcquired(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -80,9 +80,10 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns the time at which the first request of the last try was sent, and the servers that granted the lock
-// in that try. If no key was acquired, it returns start and no servers. If none of the replies that arrived granted the
-// lock, it returns the servers whose replies were lost: the client must have found its key on them later.
+// acquired returns the time at which the client's last try began, and the servers that granted the lock in that try.
+// The try began when its first request was sent, not counting requests that failed or got no reply, unless they
+// acquired a key. If no key was acquired, acquired returns start and no servers. If none of the replies that arrived
+// granted the lock, it returns the servers whose replies were lost: the client must have found its key on them later.
 func (r round) acquired(start sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.lastRound()
 	since = start
