@@ -34,11 +34,15 @@ type blame struct {
 	acted  bool    // held is the request that took effect too late
 }
 
-// blameFor finds out why a client was late, that is, active for too long. The client may have been paused, one of its
-// requests may have been delayed, or it may have waited for another lock. If none of these explains the lateness, the
-// client's session may have ended, which renewals cannot prevent. Otherwise, its work took longer than what was left of
-// the lease, whether or not the client tried to renew it. (If the grant was delayed, less than the TTL was left when it
-// arrived.)
+// blameFor finds out why a client was late, that is, active for too long. It returns the first of these reasons that
+// applies:
+//   - The client was paused.
+//   - It waited for another lock.
+//   - One of its requests was delayed.
+//   - Its session ended, which renewals cannot prevent.
+//   - It never renewed its lease.
+//   - The grant was delayed, so less than the TTL was left when it arrived.
+//   - The client's work took longer than what was left of the lease.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -77,9 +81,9 @@ func (t *judge) blameFor(l lateness) blame {
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
 
-// stayedFor finds out why a client was still inside after its lease had ended. If the lease had already ended when the
-// lock was granted, the client should not have entered at all, so it does not matter what kept it inside. But if the
-// client was not told when its lease would end, it could not have known. If it learned only later that the lock was
+// stayedFor finds out why a client was still inside after its lease had ended. Usually, this is the reason that
+// blameFor returns. If the lease had already ended when the lock was granted, what kept the client inside does not
+// matter, because it should not have entered at all. If, in addition, the client learned only later that the lock was
 // lost, its library miscounted the lease.
 func (t *judge) stayedFor(l lateness) blame {
 	g := &t.Grants[l.grant]
@@ -93,8 +97,8 @@ func (t *judge) stayedFor(l lateness) blame {
 	return blame{cause: cause, faults: t.madeEmpty(l.grant)}
 }
 
-// madeEmpty finds the pause or link fault because of which a grant arrived only after its lease had ended. The fault
-// must have been active when the key expired or, if the key did not expire, when the lock was granted.
+// madeEmpty finds the pause or link fault that made a grant arrive only after its lease had ended. The fault must have
+// been active when the key expired or, if the key did not expire, when the lock was granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -136,9 +140,10 @@ func (t *judge) leaseBegan(l lateness) history.Time {
 	return g.GrantedAt(&t.Trace)
 }
 
-// pauses lists the pauses that delayed a late client between the beginning of its lease and the position l.left. before
-// contains those that began before the other client entered, and after contains the rest. Without the pauses in before,
-// the client would have left its section before those in after began.
+// pauses lists the pauses that delayed a late client between the beginning of its lease and the position l.left. It
+// omits pauses after which the client presumably had nothing to do (see wokeLate). before contains the pauses that
+// began before the other client entered, and after contains the rest. Without those in before, the client would have
+// left its section before those in after began.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	began := t.leaseBegan(l)
 	for _, p := range t.stretches(t.Grants[l.grant].Process) {
@@ -222,9 +227,10 @@ type pending struct {
 // isData reports whether the request reads or writes the protected data.
 func (c *pending) isData() bool { return c.f == history.Read || c.f == history.Write }
 
-// calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
-// background. Of these renewals, the list contains at most one: the renewal that was still in progress when the lease
-// ended. If the request that took effect late is the holder's release, the list omits even this renewal.
+// calls lists a holder's requests to the resource and the lock servers. If the lock service's clients renew in the
+// background, as with etcd and ZooKeeper, these renewals are not recorded. The list contains at most one of them: the
+// one that was still in progress when the lease ended. It omits even this one if the request that took effect late is
+// the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -286,10 +292,11 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
-// heldUp finds out what kept a holder inside too long: the request that took effect late, a missing extension, or the
-// reads and writes whose answers the holder was waiting for. An extension that failed before the lease ended counts
-// too, because it would have made the lease last longer if it had succeeded. heldUp also returns the faults that
-// delayed these requests or their answers. A request sent after the lease had ended counts only if the same fault had
+// heldUp finds out what kept a holder inside too long. It returns the delayed request (held), and the faults that
+// delayed the request or its answer. If it finds nothing, faults is nil. acted is true if held is the late action
+// itself, that is, the request that took effect too late. Otherwise, held is a read or write whose answer the holder
+// was waiting for, or an extension that did not succeed before the lease ended. If the delays of several reads and
+// writes add up, held is the first of these. A request sent after the lease had ended counts only if the same fault had
 // also delayed an earlier one.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays, later []delay
@@ -339,9 +346,9 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 	return held, false, faults
 }
 
-// hanging lists the faults that delayed an extension until the lease ended. If the extension returned in the last third
-// of the TTL or later, these are all faults that delayed it. If it returned earlier or never, they are only the faults
-// that were active in that last third.
+// hanging lists the faults because of which an extension was not successful before the lease ended. If the extension
+// returned in the last third of the TTL or later, these are all the faults that delayed it. If it returned before that,
+// or never, they are only the faults that were still active in the last third.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -350,10 +357,10 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting returns those of the given faults that together kept an extension from reaching a quorum of servers. It adds
-// faults one by one, those that affect the most servers first, until no quorum is left. If the remaining faults alone
-// would also have had this effect, it then adds as many of them as that takes, and so on, as long as it has found fewer
-// than mostBlamed faults. If all faults together leave a quorum, it returns the whole list.
+// parting returns those of the given faults that together kept an extension from reaching a quorum of servers. It takes
+// the faults in order, those that affect the most servers first, until no quorum is left. If the remaining faults would
+// also have had this effect without those already taken, it goes on in the same way with the remaining ones, until it
+// has taken mostBlamed faults. If all faults together leave a quorum, it returns all of them.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -432,9 +439,9 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
 }
 
-// otherWait finds the wait for another lock that made the client late, so that the client would have been on time
-// without it. Either the client was still waiting when the other client entered, or it was waiting when its lease
-// ended, and renewed the lease only afterward. otherWait returns -1 if there is no such wait.
+// otherWait finds the wait for another lock that made the client late, and returns its index in Asks, or -1 if there is
+// none. Without the wait, the client would have been on time. There are two cases. Either the client was still waiting
+// when the other client entered, or it was waiting when its own lease ended, and renewed the lease only afterward.
 func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {

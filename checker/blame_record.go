@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayBlame finds what delayed a request that removed or extended another attempt's key. at is the position of this
-// change, and set is the position at which the key had been set. Without the delay, the request would have found its
-// own attempt's key or no key.
+// strayBlame finds what delayed a request that removed or extended another attempt's key. at is the position at which
+// it did so, and set is the position at which that key had been set. If the request had not been delayed, it would have
+// found its own attempt's key, or no key.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -24,9 +24,10 @@ func (t *judge) strayBlame(at, set int) blame {
 }
 
 // miscounted lists the faults that made the victim believe that its lease lasted longer than its key. There are two
-// kinds. Some struck between the grant's first request and the grant itself: they paused the client, delayed its
-// messages to or from the servers that it counted, or made one server wait for another. The others slowed the client's
-// clock or set it back before the lease ended and before the leases clashed.
+// kinds of such faults. Faults of the first kind struck after the grant's first request and before the grant. They
+// paused the client, delayed messages between it and the servers that it counted, or made one server wait for another.
+// Faults of the second kind slowed the client's clock or set it back, before the lease ended and before the leases
+// clashed.
 func (t *judge) miscounted(c *clash, r *record) []*trace.Fault {
 	n, at := r.victimSpan(c).Grant, r.victimSpan(c).At
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
@@ -73,8 +74,8 @@ func (t *judge) linksServers(f *trace.Fault, servers func(history.Process) bool)
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 
-// unrenewed finds the fault that kept the holder of grant n from renewing its lease: a pause, or a fault on the link to
-// the servers. The fault must have been active at position gone, by which the lease had ended.
+// unrenewed finds the fault that kept the holder of grant n from renewing its lease: a pause of the holder, or a fault
+// on its link to a server. The fault must have been active at position gone. By then, the lease had ended.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.lastSuspect(gone, func(f *trace.Fault) bool {
@@ -106,9 +107,10 @@ func (t *judge) reborn(r *record) *trace.Fault {
 }
 
 // deposing finds the fault that made a replica replace the master of u's group before the given position. This is the
-// last fault that struck the master before the failover, other than a clock fault or a slow disk. If the failover was
-// itself a fault in the plan, the other fault must still have been active then; if there is none, deposing returns the
-// failover. (A failover by Sentinel or by the Cluster always has an earlier cause.)
+// last fault that struck the master before the failover. Clock faults and slow disks do not count.
+//
+// If the plan itself ordered the failover, a fault counts only if it was still active at that time. If there is none,
+// deposing returns the failover. (A failover by Sentinel or by the Cluster always has an earlier cause.)
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.promotion(u, at)
 	if over == nil {
@@ -141,10 +143,14 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 }
 
 // forgetting lists the faults that may have made a server that counted toward grant g lose the fencing token counter
-// before the given position. It returns the first of these lists that is not empty: flushes; planned failovers and
-// crashes that lost everything; planned failovers and crashes that lost unsynced writes; shutdowns, after which a
-// server has lost what it does not store on disk. If the servers fsync each write, only the first two can explain the
-// loss. For a service with several members, forgetting lists nothing, since the other members keep the counter.
+// before the given position. It returns the first of these lists that is not empty:
+//   - flushes
+//   - planned failovers, and crashes that lost everything
+//   - planned failovers, and crashes that lost unsynced writes
+//   - shutdowns, after which a server has lost what it does not store on disk
+//
+// If the servers fsync each write, only the first two can explain the loss. If the servers are members of one service,
+// forgetting lists nothing, since the other members keep the counter.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

@@ -21,16 +21,20 @@ func init() {
 // deadlockFreedom checks that no client waits forever while no fault is active.
 //
 // A waiter is an acquire that has been called but has not returned. If it fails and the client calls it again within a
-// TTL, the wait continues. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
-// There is no progress if nobody holds the lock, or if each holder has crashed or is itself stuck waiting for another
-// lock, possibly in a cycle. A hold that is extended without limit, or that has a key that never expires, counts as
-// progress only until it has lasted as long as the longest declared hold. If a holder leaves without crashing, the
-// waiter's time restarts at zero. If a holder crashes while it is stuck, the time keeps running.
+// TTL, the wait continues. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress:
+//   - A holder that has crashed makes no progress.
+//   - A holder that is itself stuck waiting for another lock makes no progress. Several may wait for each other in a
+//     cycle.
+//   - If a hold is extended without limit, or has a key that never expires, its holder makes progress only until the
+//     hold has lasted as long as the longest declared hold.
+//
+// If a holder leaves without crashing, the waiter's time restarts at zero. If a holder crashes while it is stuck, the
+// time keeps running.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack. During this time,
 // no fault may have been active. (If no client uses the resource, faults in the resource or its links do not count.)
-// The law stays violated, whatever happens later. After a permanent fault, such as a lost server, or a cut or a clock
-// drift that never ends, the new state counts as normal.
+// After a permanent fault, such as a lost server, or a cut or a clock drift that never ends, the new state counts as
+// normal. Once the law is violated, nothing that happens later changes this.
 //
 // The law holds only if the probe (history.Probe, which requests each lock at the end of a run) acquired every lock
 // after the last fault. If there is no probe, some client must have done so. Nobody may be left waiting, and no client

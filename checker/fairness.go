@@ -169,11 +169,12 @@ func (t *judge) keptByItsHolder(lock int32, now moment) *abandonedKey {
 	return x
 }
 
-// abandonedPlace looks for a client that has left its place in the queue ahead of a waiter. This client called its
-// acquire before the waiter, but gave up or crashed by position at. Its place must still be blocking the queue: since
-// it left, nobody who asked later may have been granted the lock. If waiting clients must renew their places, an
-// abandoned place expires after Order.Turn. A place that has expired by the given time does not explain the wait.
-// abandonedPlace returns the first such acquire, or nil.
+// abandonedPlace looks for a client that has left its place in the queue ahead of a waiter, so that the place still
+// blocks the queue. It returns the first such client's acquire, or nil. Three conditions must be met:
+//   - The client called this acquire before the waiter's latest acquire, and gave up or crashed by position at.
+//   - Since then, nobody who asked later has been granted the lock.
+//   - If waiting clients must renew their places, a place expires Order.Turn after it was abandoned. It must not have
+//     expired by the given time.
 func (t *judge) abandonedPlace(waiter *trace.Ask, at int, when history.Time) *trace.Ask {
 	l, h := &t.Locks[waiter.Lock], &t.History.Header
 	current := waiter

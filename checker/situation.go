@@ -128,8 +128,9 @@ func serverSet(s *situation) bool {
 	})
 }
 
-// oldPlaces is a condition for advice that helps if clients keep their places in a queue for too long. Such advice does
-// not help a client if its grant did not arrive, or if a fault set back a server's clock, which prolongs every place.
+// oldPlaces is a condition for advice that helps if clients keep their places in a queue for too long. There are two
+// cases in which the advice does not help: the client's grant did not arrive, or a fault set back a server's clock,
+// which prolongs every place.
 func oldPlaces(s *situation) bool { return !s.ungranted && !serverSet(s) }
 
 // leavesPlaces reports whether the lock is known to keep its waiters in a queue where a client that gives up leaves its

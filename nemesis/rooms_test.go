@@ -29,9 +29,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// The tests in this file register each kind of fault a second time, under its twin's name. They run every package with
-// the kind and with its twin and compare the results. The results differ if a package depends on a kind's name or has
-// its own list of kinds.
+// The tests in this file check that no package depends on a kind's name or has its own list of kinds. They register
+// each kind of fault a second time, under its twin's name, and run every package with the kind and with its twin. The
+// results must not differ.
 
 var names = nemesis.TestNames
 

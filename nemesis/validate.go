@@ -9,9 +9,9 @@ import (
 )
 
 // Validate checks that f is possible in a run. Every process must exist and have a role that permits the fault, and it
-// must be possible to write f as text. It is not an error if the run's protocol never passes the point in f's trigger,
-// unless the clients are programs that do not report this point (see Names.Passed).
-// Any error that Validate returns is a *ParseError with a column that refers to f.String().
+// must be possible to write f as text. If f's trigger is a point that clients do not reach in this run, that is usually
+// not an error: f then does not strike. But if the clients are programs, they must be able to report the point (see
+// Names.Passed). Any error that Validate returns is a *ParseError with a column that refers to f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {

@@ -104,10 +104,10 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content returns a string that identifies a message. Data changes, and messages about such changes, are identified by
-// their words, without the number of earlier changes. Messages between Redis servers and messages to clients are
-// identified by their words and the second in which they were sent. For all other messages, the string also contains
-// the time on the sender's clock.
+// content returns a string that identifies a message: its words and, for most messages, the time on the sender's clock.
+// There are two exceptions. For data changes, and messages about such changes, the string contains neither the time nor
+// the number of earlier changes. For messages between Redis servers and messages to clients, it contains only the
+// second in which the message was sent.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {

@@ -100,8 +100,9 @@ func TestPromiseIsRead(t *testing.T) {
 	}
 }
 
-// If the quorum is lost permanently, a law may fail as a result. This counts as a mismatch only if the file names the
-// law or promises availability. If there still is a quorum, waiting too long always counts as a mismatch.
+// TestWhatNoLockCanHelpIsNoMismatch judges runs in which a client waits forever. If it waits because the quorum is lost
+// permanently, no lock can help. This counts as a mismatch only if the file names the law or promises availability. If
+// there still is a quorum, it always counts as a mismatch.
 func TestWhatNoLockCanHelpIsNoMismatch(t *testing.T) {
 	const two = "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
 		"limit: 30s\n"

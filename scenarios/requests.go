@@ -81,9 +81,9 @@ func (r *requestReader) quiet(events []history.Event) map[history.Process]histor
 	return longest
 }
 
-// note records what a request shows about whether the lock applies a measure. If any request shows that the lock does
-// not apply it, that is final. If any request reveals nothing about the measure, later requests can no longer show that
-// the lock applies it.
+// note records what a request shows about whether the lock applies a measure. Usually, a later request replaces what an
+// earlier one has shown. There are two exceptions. If a request shows that the lock does not apply the measure, that is
+// final. If a request shows nothing, later ones can only show that the lock does not apply it.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {

@@ -20,8 +20,9 @@ faults:
   - cut zookeeper-2 | zookeeper-1 zookeeper-3 after acquired by client-2 for 30s
 `
 
-// With its default settings, a ZooKeeper member that is cut off answers its client for up to ten seconds. However, the
-// leader ends the session after five seconds. If the member stops serving before the session ends, no client is misled.
+// TestMemberThatIsCutOffServesUntilItMissesItsLeader checks for how long a ZooKeeper member that is cut off answers its
+// client. With its default settings, this is up to ten seconds, but the leader ends the session after five seconds. No
+// client is misled if the session lasts longer, or if the settings make the member stop serving sooner.
 func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	longer := strings.Replace(strings.Replace(cutMember, "SERVERS", "{zookeeper: 3}", 1), "ttl: 5s", "ttl: 15s", 1)
 	for seed := range uint64(testkit.Size(2, 10, 10)) {

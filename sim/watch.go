@@ -37,9 +37,9 @@ type Settler interface {
 	Settled(now time.Duration) []time.Duration
 }
 
-// Watch calls f for every moment in the run from now on, before the moment takes effect. The moment at which a write
-// becomes durable is reported late: at the server's next event or when the watch ends. Watch(nil) ends the watch. A
-// watch does not change the run.
+// Watch calls f for every moment in the run from now on, before the moment takes effect. There is one exception: if a
+// write becomes durable, f is called only at the server's next event or when the watch ends. Watch(nil) ends the watch.
+// A watch does not change the run.
 func (w *World) Watch(f func(Moment)) {
 	if f == nil && w.watch != nil {
 		for _, p := range w.procs {

@@ -296,8 +296,8 @@ func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	}
 }
 
-// Busy reports whether a client still has work to do, or a message between a client and a server is in flight. Messages
-// between servers and pushes do not count, and neither do messages that are held back by a cut or wait to be sent
+// Busy reports whether a client still has work to do, or a message between a client and a server is in flight. Pushes
+// and messages between servers do not count, and neither do messages that are held back by a cut or wait to be sent
 // again.
 func (w *World) Busy() bool {
 	if w.net.underWay > 0 {

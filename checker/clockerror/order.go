@@ -19,9 +19,10 @@ type token struct {
 	asked, ok int64
 }
 
-// tokensOf lists a lock's grants that have a token, in the order in which their acquires returned. If sure is true,
-// each element's field asked is the earliest possible time of the request, and its field ok is the latest possible time
-// of the return. If sure is false, asked is the latest possible time, and ok the earliest.
+// tokensOf lists a lock's grants that have a token, in the order in which their acquires returned. Each element also
+// says when the grant was requested (asked) and when its acquire returned (ok). Both are moved by the clock error: if
+// sure is true, asked is the earliest possible time and ok the latest. Otherwise, asked is the latest and ok the
+// earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -58,8 +59,8 @@ func (h *highest) add(x *token) {
 	}
 }
 
-// wentBack finds a grant with a lower token than an earlier grant to another process. An earlier grant is one that had
-// already returned when this one was requested. If sure is true, the order of the two grants is certain. Otherwise, it
+// wentBack finds a grant that has a lower token than an earlier grant to another process, and returns both. A grant is
+// earlier if it had already returned when the other one was requested. If sure is true, this is certain. Otherwise, it
 // is only possible.
 func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
@@ -104,10 +105,10 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 }
 
 // Effects explains why it is uncertain whether the resource accepted a request from a superseded holder, or whether an
-// update was lost. It returns "" if this is certain. There are several possible reasons, because the resource orders
-// its records by its own clock. It may be uncertain which of two grants came later. If clients report their reads and
-// writes, the order of these may be uncertain too. It may also be uncertain what a client read after its record had
-// ended.
+// update was lost. It returns "" if this is certain. The resource orders its records by its own clock, so there are
+// several possible reasons. It may be uncertain which of two grants came later. If clients report their reads and
+// writes, the order of these may be uncertain too. If a client's record ended too early, it may be uncertain what the
+// client read afterward.
 func Effects(t *trace.Trace, violated bool, _ int) string {
 	if why := missing(t); why != "" {
 		return why
@@ -144,9 +145,9 @@ type ask struct {
 	token history.Token
 }
 
-// mayBeLater returns the process of a grant that seems to precede g but may in fact follow it, or "" if there is no
-// such grant. The order is uncertain if that grant may have been requested after g was decided, or if it has the higher
-// token.
+// mayBeLater returns the process of a grant that took effect before g, but may have been made after g. It returns "" if
+// there is no such grant. The order of the two is uncertain if the other process may have made its request after g was
+// decided, or if an earlier grant has a higher token than g.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	other, latest := s.asked.ofOthers(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {

@@ -164,10 +164,11 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 }
 
 // Certain returns groups of spans that violate mutual exclusion whatever the true clock errors are, in the order of
-// trace.Interval.Crowds. most limits the number of groups. With one permit, Certain examines pairs that clash according
-// to the recorded times, because any pair that certainly clashes is among these. It examines no more pairs than the
-// limit, but always finds the first pair that certainly clashes. With several permits, it returns at most one group for
-// each last span.
+// trace.Interval.Crowds. The result has at most the given number of groups.
+//
+// With one permit, each group is a pair. Any pair that certainly clashes also clashes according to the recorded times,
+// so Certain examines only pairs that do. It examines at most as many pairs as it may return, but always finds the
+// first pair that certainly clashes. With several permits, Certain returns at most one group for each last span.
 func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	if t.Permits() > 1 {
 		return certainCrowds(t, spans, most, sections)
@@ -186,10 +187,9 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 	return certain
 }
 
-// certainCrowds is like Certain, but for a lock with several permits. It considers only the last spans of groups that
-// violate mutual exclusion according to the recorded times. For each of them, it looks for a group that certainly
-// violates mutual exclusion. No other span can complete such a group, because the recorded times are among the possible
-// ones.
+// certainCrowds is like Certain, but for a lock with several permits. Any group that certainly violates mutual
+// exclusion also does so according to the recorded times. So certainCrowds considers only the last spans of groups that
+// do. For each of these spans, it looks for a group that ends with it and certainly violates mutual exclusion.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
 	soonest := make([]int64, len(spans)) // the earliest start of the spans from each index on
@@ -372,7 +372,7 @@ func clockReason(t *trace.Trace, p, q history.Process) string {
 }
 
 // Windows explains why it is uncertain whether any lock's windows overlap. It returns "" if an overlap is certain, or
-// if none is possible. Nothing is certain if a process with a lease without a stated end was paused.
+// if none is possible. If a process was paused while it had a lease without a stated end, Windows never returns "".
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
 		return fmt.Sprintf("The clocks were not exact: "+

@@ -7,8 +7,9 @@ import (
 
 // holders is the state of a lock that can have several open critical sections (that is, several holders). It contains
 // the open sections' numbers in ascending order, four bytes each. The first bit is 0 if the section shares the lock,
-// and 1 otherwise. Merely counting the open sections would not be enough, because a section that ends before its enter
-// operation returns could then be left before it has been entered.
+// and 1 otherwise. The number of open sections would not be enough: a client may leave a section before its enter
+// operation has returned, and a wrong order, in which this section is left before it is entered, would then look
+// correct.
 type holders string
 
 // sectionBytes is how many bytes a section's number takes up in holders.

@@ -29,9 +29,9 @@ func (r *reading) deadlockFreedom() Finding {
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
 // calmFrom returns the position from which waiting time counts again after fault f. This is usually the end of the
-// fault. A drift that never ends is ignored, so calmFrom returns its beginning. The same goes for a cut that never
-// ends, provided that the header specifies the servers and the quorum, so that it is known whether the cut leaves a
-// quorum.
+// fault. A drift that never ends does not stop the count at all, so calmFrom returns its beginning. The same is true of
+// a cut that never ends, if the header specifies the servers and the quorum. If it does not, it is not known whether
+// the cut leaves a quorum, and time never counts again.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
 		f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {

@@ -56,10 +56,10 @@ func (r *reading) ownership() Finding {
 	return Finding{Outcome: outcome, Judged: requests, Breaches: broken}
 }
 
-// mayChange reports whether a request at position i was allowed to change another attempt's key. The request must have
-// checked the key. In addition, either the owner's hold must have ended or lapsed, or the key must be one whose
-// presence means that the lock is free. A client that also holds the key may change its expiry without checking it, as
-// long as that does not shorten the owner's hold.
+// mayChange reports whether the request at position i was allowed to change the key of another attempt, the owner. The
+// request must have checked the key. In addition, the owner's hold must have ended or lapsed, unless the key is one
+// whose presence means that the lock is free. There is one exception: a client that also holds the key may change its
+// expiry without checking it, as long as that does not shorten the owner's hold.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	if r.spares(i, owner, by) {
 		return true
@@ -91,9 +91,9 @@ func (r *reading) spares(i int, owner, by history.Attempt) bool {
 
 // offered reports whether the request at position i takes a key whose presence means that the lock is free, such as a
 // token in a list. The client must have been trying to acquire the lock when it sent the request. In addition, the
-// attempt that set the key must not have obtained the lock by setting it. That is the case if the attempt was never
-// granted the lock. It is also the case if the attempt obtained the lock by taking such a key, and set this key before
-// that or while it held the lock.
+// owner (the attempt that set the key) must have set it to offer the lock, not to hold it. There are two such cases.
+// First, the owner was never granted the lock. Second, the owner got the lock by taking such a key itself, and set this
+// key either before that or while it held the lock.
 func (r *reading) offered(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
 	latest := func(of history.Attempt) (s *section) {
@@ -141,9 +141,10 @@ func (r *reading) takesOut(i int) bool {
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
-// lapsedEarly reports whether, by position i, the lease of an attempt's key had ended by the server's wall clock but
-// not in true time. By that clock, a TTL must have passed since the attempt last set or extended its key on the server.
-// A millisecond less is enough, because servers count in milliseconds.
+// lapsedEarly reports whether the lease of the owner's key had ended by position i according to the server's wall
+// clock, although it had not ended in true time. The lease begins when the owner last set or extended its key on the
+// server, and lasts for a TTL. By the server's clock, a millisecond less is enough, because servers count in
+// milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(r.Events[i].Lock, owner))
 	if kept < 0 || r.oneService() || ttl <= 0 || r.Events[i].Time-r.Events[kept].Time >= ttl {
@@ -230,9 +231,10 @@ func (r *reading) untouched(i int, owner history.Attempt) bool {
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
-// lastKept returns the position before i at which the attempt last set or extended its own key on the server that
-// recorded the event at i, or -1 if there is none. If the attempt never requested this, what counts is when the key
-// last appeared without a request, for example because a server read it back from its disk.
+// lastKept returns the last position before i at which the attempt set or extended its own key, or -1 if there is none.
+// Only events on the server that recorded the event at i count. If no request of the attempt did this, lastKept returns
+// the last position at which the key appeared without a request, for example because the server read it back from its
+// disk.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
 	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
@@ -293,10 +295,10 @@ func (r *reading) recordsExpiry() bool {
 	})
 }
 
-// liveOwner returns the owner of the key that existed just before the event at position i overwrote it. This is the
-// last attempt that set the key on that server, unless the key has disappeared since then. If expiries are not
-// recorded, a key past its expiry counts as gone. A replica that replaces its master takes over the master's keys,
-// except those that are recorded as lost.
+// liveOwner returns the owner of the key that the event at position i overwrote, or "" if there was no key. The owner
+// is the last attempt that set the key on that server, unless the key has disappeared since then. If the history does
+// not record expiries, a key past its expiry counts as gone. A replica that replaces its master takes over the master's
+// keys, except those that are recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt

@@ -86,9 +86,9 @@ func (r *reading) crowdedSections() (broken []Breach, uncertain bool) {
 }
 
 // endedByTaker reports whether a client removed a set member because the member had expired on the client's clock.
-// (Servers never remove members by themselves.) It returns true only if no earlier fault has changed the clock of the
-// member's server. If the lock has only one permit, it also requires that an earlier fault has changed some client's
-// clock.
+// (Servers never remove members by themselves.) It assumes so for every set member that is gone, with two exceptions.
+// If an earlier fault has changed the clock of the member's server, it returns false. If the lock has only one permit,
+// it also returns false unless an earlier fault has changed some client's clock.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

@@ -21,9 +21,9 @@ type Basis struct {
 }
 
 // knowledge is what one worker knows about the data. It keeps what the resource accepted separate from what the client
-// received, because the two can differ. If a client stops waiting for the reply to a read and reads again, the resource
-// may accept the first read after the second one, even though the client uses the value from the second. The same is
-// true of writes.
+// received, because the two can differ. Suppose that a client stops waiting for the reply to a read and reads again.
+// The client then uses the value from the second read, but the resource may accept the first read after the second one.
+// The same can happen with writes.
 type knowledge struct {
 	worker
 	accepted Basis // the last read that was accepted, or a write that was accepted after it

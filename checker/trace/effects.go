@@ -66,10 +66,11 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	s.Bases.accept(at, lock, e)
 }
 
-// Loses reports whether a write computed from the given value overwrites another write that its client did not know of
-// (a lost update). It returns false if the current value was not written in the history. It also returns false if,
-// since that other write, the client has read a value that was not written in the history: someone else must already
-// have overwritten the other write.
+// Loses reports whether a write overwrites another write that its client did not know of (a lost update). own is the
+// value from which the client computed its write. Usually, an update is lost if the current value differs from own.
+// There are two exceptions. If nobody in the history wrote the current value, Loses returns false. It also returns
+// false if the client asked for own after the current value was written, and nobody in the history wrote own: an
+// unrecorded write must then have overwritten the current value.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
 	if !own.known || own.Value == d.Value || d.At < 0 {

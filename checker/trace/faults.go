@@ -87,10 +87,9 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	return list[0]
 }
 
-// Over returns the position at which the fault is over. This is normally where the fault ends. If its kind does not
-// last and it has no recorded end to come, this is where it begins: after a crash without a restart, the system has one
-// process fewer, but no fault is in progress. Over returns Open for a lasting fault that never ends, such as a
-// permanent cut.
+// Over returns the position at which the fault is over. Usually, this is where the fault ends. If the fault lasts
+// forever, such as a permanent cut, Over returns Open. If the fault has no duration, it is over as soon as it begins.
+// This includes a crash without a restart: afterward, the system has one process fewer, but no fault is in progress.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
 		return f.Start
@@ -118,10 +117,10 @@ func (t *Trace) unfelt(f Fault) bool {
 	return is
 }
 
-// Counted returns the position after a fault from which waiting time counts again. Usually this is where the fault is
-// over. If a fault permanently changes a clock's rate or cuts a link, time counts from the start of the fault, because
-// the system stays that way. There is one exception: if the header does not specify a quorum, a permanent cut is never
-// over, because it may not leave a quorum.
+// Counted returns the position from which waiting time counts again after a fault. Usually, this is where the fault is
+// over. If the fault permanently changes a clock's rate or cuts a link, Counted returns the start of the fault: the
+// system stays that way, so time counts immediately. There is one exception: if the header does not specify a quorum, a
+// permanent cut is never over, because it may not leave a quorum.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
@@ -131,9 +130,9 @@ func (t *Trace) Counted(f *Fault) int {
 }
 
 // Mended returns the position at which the processes or links that f disabled are working again. For a crash, this is
-// the restart, or Open if there is none. For other faults, it is their end. If a member of a service restarts without
-// its data, Mended returns Open, because the member is not allowed to vote under its old name. But if it is the
-// service's only member, it restarts empty.
+// the restart, or Open if there is none. For other faults, it is their end. If a service has several members and one of
+// them loses all its data, Mended returns Open, even if it restarts: the member is not allowed to vote under its old
+// name. A service's only member restarts empty instead.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():

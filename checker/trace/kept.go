@@ -8,7 +8,7 @@ import (
 )
 
 // kept is an index of the records about keys. It shows when an attempt first set its key, and when it last set or
-// extended the key. The index is only built when it is needed, which is not the case for most histories.
+// extended the key. The index is built only when it is needed. Most histories never need it.
 type kept struct {
 	isMade bool
 	parts  table[part, struct{}]
@@ -108,17 +108,17 @@ func (t *Trace) firstSet(of history.Attempt, lock history.Lock) int {
 
 func byPart(a, b stay) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.at, b.at)) }
 
-// forAnother reports whether the expiry in a record is actually that of another member: at the same instant, the owner
-// set another member, but not the record's member. (A deadline belongs to the whole key, so a client that adds a member
-// also sets the deadline of the members that it added earlier.)
+// forAnother reports whether the record is only a side effect of a request for another member of the key: at the same
+// instant, the owner set another member, but not the record's member. (An expiry belongs to the whole key. So when a
+// client adds a member, its earlier members get the new member's expiry, too.)
 func (k *kept) forAnother(e *history.Event) bool {
 	return k.sets[requestOf(e)] && !k.sets[requestOf(e).on(e.Member)]
 }
 
-// LastKept returns the last position before a change at which the owner set or extended its key (or its member of the
-// key), or -1 if there is none. Only the records of the server that recorded the change count. If a server reads a key
-// back from its disk, the record of this does not name a request. Such a record counts only if the history records no
-// request by the owner for this key.
+// LastKept returns the last position before change c at which the owner set or extended its key (or its member of the
+// key), or -1 if there is none. Only records of the server that recorded the change count. If the history has no
+// request by the owner for this key, records without a request count instead: for example, a server that reads the key
+// back from its disk.
 func (t *Trace) LastKept(c Change) int {
 	k, e := t.keptKeys(), &t.History.Events[c.At]
 	number, known := k.parts.number[part{t.Keeper(e.Process), e.Lock, e.Member, c.Owner}]
@@ -139,9 +139,9 @@ func (t *Trace) LastKept(c Change) int {
 	return unnamed
 }
 
-// Spares reports whether a change does nothing but give a new expiry to a key that the client shares with the owner.
-// The new expiry must not end the owner's hold earlier in true time. If the server's clock has been set back in the
-// meantime, the new expiry may be earlier by that clock.
+// Spares reports whether change c does nothing but give a new expiry to a key that the client shares with the owner,
+// without shortening the owner's hold. The new expiry must not be earlier in true time than the previous one. By the
+// server's clock, it may be earlier if that clock has been set back in the meantime.
 func (t *Trace) Spares(c Change) bool {
 	e, kept := &t.History.Events[c.At], t.LastKept(c)
 	if e.F != history.KeyProlonged || kept < 0 || e.Until < t.History.Events[kept].Until {

@@ -32,8 +32,8 @@ func (t *Trace) Uses() {
 }
 
 // usesBefore stores, for each acquire of a lock, the latest end of an earlier use by another process. It visits the
-// acquires in call order. It keeps track of the latest end of any use, that use's process, and the latest end among all
-// other processes.
+// acquires in call order. Meanwhile, it remembers the latest end of any use, the process of that use, and the latest
+// end of the other processes' uses.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long
@@ -55,11 +55,13 @@ func (t *Trace) usesBefore(asks []int32) {
 	}
 }
 
-// usesOwn stores, for each acquire of a lock, the latest end among the same process's earlier uses that may have left
-// keys behind. A use does not leave anything behind if its release returned ok and no fault was active between the
-// use's call and the new acquire. It is enough to examine the process's latest use, because faults that were over
-// before it began have been taken into account already. A use that is still in progress when the new acquire is called
-// belongs to another of the process's tasks, and counts as well.
+// usesOwn stores, for each acquire of a lock, the latest end of the same process's earlier uses that may have left keys
+// behind. A use leaves nothing behind if its release returned ok and no fault was active between the use's call and the
+// new acquire.
+//
+// It is enough to check for faults since the call of the process's latest use: earlier faults were taken into account
+// when usesOwn visited that use. If a use is still in progress when the new acquire is called, it belongs to another of
+// the process's tasks, and also counts.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // index of the latest use; -1 if there is none

@@ -131,9 +131,10 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether the time for which a fault lasts, the time until a restart, and the delay of a DelayMessage
-// lie within the mix's ranges. The fault may also be one that was not drawn. A range that equals the default for the
-// TTL does not impose a limit, because a fault that has been moved to the time of an event may lie outside it.
+// allows reports whether three times of a fault lie within the mix's ranges: how long it lasts, the time until a
+// restart, and the delay of a DelayMessage. The fault need not have been drawn from the mix. If a range equals the
+// default for the TTL, it does not impose a limit: even a drawn fault may lie outside it, once it has been moved to the
+// time of an event.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
 	within := func(length time.Duration, s, usual Span) bool {

@@ -8,10 +8,10 @@ import "time"
 // roughness measures how far a number is from being round: the rounder of two numbers has the smaller roughness. The
 // first of the following rules that distinguishes two numbers decides which of them is rounder:
 //
-// - the number with fewer significant digits
-// - the number whose last significant digit is 5, or whose only significant digit is 1 or 2
-// - the number in which the decimal place of the first digit is closer to that of 10^home
-// - the smaller number
+//   - the number with fewer significant digits
+//   - the number whose last significant digit is 5, or whose only significant digit is 1 or 2
+//   - the number in which the decimal place of the first digit is closer to that of 10^home
+//   - the smaller number
 //
 // Different numbers have different roughness. n must not be negative; the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
@@ -43,10 +43,10 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 	return mantissa, digits, zeros
 }
 
-// rounder returns numbers that may be rounder than n, so that they can be tried instead. It rounds n down and up to
-// fewer digits, and to a last digit of 0 or 5. If n has only one digit, the list also contains the numbers with other
-// digits. It always contains 1, 2 and 5 times each power of ten from 10^lowest to 10^highest. The list may contain
-// duplicates, and numbers that are not rounder than n. For 0, the list is empty. n must not be negative.
+// rounder returns numbers that may be rounder than n, so that they can be tried instead. They are n rounded down and up
+// to fewer digits, and to a last digit of 0 or 5. If n has only one digit, they also include the numbers with other
+// digits. In addition, the list contains 1, 2 and 5 times each power of ten from 10^lowest to 10^highest. It may
+// contain duplicates, and numbers that are not rounder than n. For 0, the list is empty. n must not be negative.
 func rounder(n int64, lowest, highest int) []int64 {
 	if n == 0 {
 		return nil

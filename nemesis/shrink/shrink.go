@@ -43,9 +43,9 @@ func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) 
 	return p
 }
 
-// Reduce is the first half of Shrink. It removes faults until, without any one of the remaining faults, the plan no
-// longer fails under its own seed or any of the OtherSeeds. Then it changes the seed to the lowest of the OtherSeeds
-// that shows the failure, if that is below the plan's own.
+// Reduce is the first half of Shrink. It removes faults until each of the remaining ones is necessary: without it, the
+// plan fails neither under its own seed nor under any of the OtherSeeds. If the plan also fails under one of the
+// OtherSeeds that is lower than its own seed, Reduce then changes the seed to the lowest of these.
 //
 // This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): Reduce
 // tries to remove all faults at once, then halves, quarters and so on down to single faults.
@@ -225,9 +225,9 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// exchange looks for a single fault that can replace two faults. It tries each of the two with one property changed.
-// For example, a jump of 1s may break a lock only if the lock's holder has crashed, but a jump of 10s may break it
-// whatever the holder does.
+// exchange looks for a single fault that can replace a plan's two faults. It tries each of the two alone, with one
+// property changed. For example, a lock may break if a clock jumps by 1s and the holder crashes. If a jump of 10s alone
+// breaks it, the crash is not needed.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
 		return p, false // with more faults, trying all pairs would take too many runs

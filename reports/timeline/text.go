@@ -162,9 +162,9 @@ func filter[T any](list []T, keep func(*T) bool) (kept []T) {
 	return kept
 }
 
-// lightest returns the weight of the lightest row shown, not counting the rows of the witness. It is at most
-// weightStep. A timeline counts the omitted rows that weigh at least as much. So if it shows routine rows, it also says
-// how many of them it omits.
+// lightest returns the weight of the lightest row shown, but at most weightStep. It ignores the rows of the witness. A
+// timeline says how many rows it omits, counting only those that weigh at least as much. So if it shows routine rows,
+// the number includes omitted routine rows.
 func lightest(shown []row) int16 {
 	least := int16(weightStep)
 	for _, r := range shown {

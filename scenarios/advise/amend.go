@@ -222,8 +222,8 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 	return n
 }
 
-// written formats value as YAML, nested in one flow mapping for each key in path: path [a b] and value 1 give "{a: {b:
-// 1}}". inBraces says whether the result will be inside { } or [ ], where more values must be quoted.
+// written formats value as YAML, inside one flow mapping for each key in path. For example, path [a b] and value 1 give
+// "{a: {b: 1}}". inBraces says whether the result will be inside { } or [ ], where more values must be quoted.
 func written(path []string, value string, inBraces bool) string {
 	if len(path) == 0 {
 		return format.Quoted(value, inBraces)

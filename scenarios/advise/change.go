@@ -230,8 +230,8 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 // documented is the drift allowance in the Redlock documentation's examples: 1%, in parts per million.
 const documented = 10_000
 
-// restartDelay returns how long a crashed server must stay down so that every lease that it may have forgotten has
-// ended: the longest TTL, plus a tenth for clock differences. If no fault restarts a server sooner than that,
+// restartDelay returns how long a crashed server must stay down, so that every lease that it may have forgotten has
+// ended: for the longest TTL, plus a tenth for clock differences. If no fault restarts a server sooner than that,
 // restartDelay returns zero.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)

@@ -55,10 +55,12 @@ func (b *subject) judge(base, t *Tried) {
 	t.GivesUp = (t.Given.GivenUp+t.Elsewhere.GivenUp)*base.Given.Runs > base.Given.GivenUp*runs
 }
 
-// mends reports whether a broken law now holds under the given faults, and is not broken either by the same faults on
-// other servers or by fresh faults. Violations that no lock can prevent usually do not count. They do count if the
-// unchanged lock broke the law in the same way and the violation is not gradual (see natures). The change must not
-// leave the law undecided (see undecided).
+// mends reports whether change t mends a broken law. The law must hold under the given faults. It must not be broken
+// under the same faults on other servers, or under fresh faults. It must not be undecided more often than with the
+// unchanged lock (see undecided).
+//
+// On other servers and under fresh faults, a violation that no lock can prevent usually does not count. It does count
+// if the given faults break the unchanged lock in the same way, and the violation is not gradual (see natures).
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
 		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
@@ -76,9 +78,9 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// newBreach looks for a way in which the changed lock breaks a promise that the unchanged lock keeps under the same
-// faults, and returns the first one. If there is none, but the law no longer holds under the faults that broke the lock
-// or is undecided in more runs than before, it returns a breach without a cause. Otherwise it returns nil.
+// newBreach returns the first way in which the changed lock breaks a promise that the unchanged lock keeps under the
+// same faults. If there is none, but the law no longer holds under the faults that broke the lock, or is undecided in
+// more runs than before, it returns a breach without a cause. Otherwise, it returns nil.
 func (b *subject) newBreach(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {

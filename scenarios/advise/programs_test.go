@@ -84,9 +84,10 @@ func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {
 	}
 }
 
-// TestARunInWhichAProgramFailsIsUndecided checks that if a program fails under faults that are not in the file, the
-// laws are undecided and the search continues. If the program fails with a change even without faults, the change must
-// be rejected. If the program fails under the file's faults, or under each random plan, there must be no advice.
+// TestARunInWhichAProgramFailsIsUndecided checks what happens if a client program fails in some runs:
+//   - If it fails under faults that are not in the file, the laws are undecided and the search continues.
+//   - If it fails with a change, even without faults, the change is rejected.
+//   - If it fails under the file's faults, or under each random plan, there is no advice.
 func TestARunInWhichAProgramFailsIsUndecided(t *testing.T) {
 	o := Options{From: 1, Seeds: 3, Crew: campaign.Crew{Workers: 1}}
 	own := func(_ *scenarios.Scenario, p nemesis.Plan) bool {

@@ -30,7 +30,7 @@ type confirmation struct {
 	but map[string]string
 }
 
-// applied is a function that applies a remedy for which one line in a scenario file is not enough. It changes what the
+// applied is a function that applies a remedy which takes more than one line in a scenario file. It changes what the
 // clients do, which faults strike, or a key whose correct value depends on other keys.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
@@ -641,8 +641,9 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 // because a change shifts the random choices.
 const seedsOfRemedy = 5
 
-// helps applies the remedy in one way and runs the plan. It reports whether the violation no longer occurs with the
-// same cause or, if the remedy is meant to save a certain law (keeps), whether that law holds.
+// helps applies the remedy in one way and runs the plan with several seeds. It reports whether the violation no longer
+// occurs with the same cause in any of these runs. If the remedy is meant to save a certain law (c.keeps), that law
+// must not be violated instead.
 func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Finding) bool {
 	b.plans = nil
 	for n := range uint64(seedsOfRemedy) {

@@ -73,10 +73,10 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials checks an explanation against its story's trials, which are runs with some faults left out. The explanation
-// must not name a fault that its trial found unnecessary. If a trial found a single fault necessary, the explanation
-// must name some fault. If the law is violated even without a necessary fault, that violation must have a different
-// cause.
+// trials checks an explanation against its story's trials, which are runs with some faults left out. If a trial found a
+// single fault unnecessary, the explanation must not name that fault. If a trial found a single fault necessary, the
+// explanation must name some fault. If a trial found faults necessary but the law was violated even without them, that
+// violation must have a different cause.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })

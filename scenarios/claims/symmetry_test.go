@@ -64,9 +64,11 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 	return h
 }
 
-// symmetric runs scenarios with fixed delays and without random waits, and checks that renaming changes nothing else.
-// One random choice still depends on names: when a client continues after a pause, whether it processes the answers on
-// a connection or its timers first. Therefore the test accepts that a few runs differ after such a pause.
+// symmetric runs each scenario twice, the second time with other names, and checks that the two histories differ only
+// in these names. change makes the second scenario. The runs have fixed delays and no random waits.
+//
+// One random choice still depends on names: when a client continues after a pause, whether it first processes the
+// answers on a connection or its timers. Therefore, symmetric accepts a few runs that differ after such a pause.
 func symmetric(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()

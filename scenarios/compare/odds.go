@@ -86,8 +86,9 @@ func binomial(n, k int) float64 {
 }
 
 // Measure performs the given number of runs, with seeds starting at 0. In each run, the first Held servers grant the
-// lock to client-1. All servers then fail over or restart, and each loses the lock with the given probability. Finally,
-// client-2 requests the lock. When ctx is done, Measure returns what it has measured so far.
+// lock to client-1. Each server then loses the lock with the given probability: either all servers fail over, and some
+// of the replicas have not received the lock, or some of the servers restart. Finally, client-2 requests the lock. When
+// ctx is done, Measure returns what it has measured so far.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err

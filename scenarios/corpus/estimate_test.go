@@ -54,9 +54,9 @@ func TestTheIntervalCoversTheMean(t *testing.T) {
 
 func uniform(s *sim.Stream) float64 { return float64(s.Uint64()>>11) / (1 << 53) }
 
-// The interval is correct in extreme cases. If violations are rare, it approaches an interval based on the chi-square
-// distribution: twice the number of runs, divided by the 95th and the 5th percentile of that distribution with 16
-// degrees of freedom.
+// TestTheIntervalOfKnownEstimates checks the interval in extreme cases. If violations are rare, it approaches an
+// interval based on the chi-square distribution: twice the number of runs, divided by the 95th and the 5th percentile
+// of that distribution with 16 degrees of freedom.
 func TestTheIntervalOfKnownEstimates(t *testing.T) {
 	for _, c := range []struct {
 		e         estimate

@@ -63,8 +63,9 @@ type key struct {
 // Each interval has its own feature.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds a feature if the given delay is within one of the intervals in closely, using the shortest such
-// interval. e is the feature for the first interval in closely, e+1 the feature for the second, and so on.
+// follows adds a feature of the run if one event follows another after a short time. closely lists what counts as
+// short. If several of its intervals contain the given delay, the shortest one counts. e is the feature for the first
+// interval in closely, e+1 the feature for the second, and so on.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return

@@ -16,7 +16,7 @@ import (
 )
 
 // takesAll is a client that acquires all its locks, works with each of them, and releases them. If crosswise is set, it
-// does not work, and it requests its second lock while the other client is holding that lock.
+// does none of the work, and it requests its second lock while the other client is holding that lock.
 func takesAll(redis, resource *wire, crosswise bool) {
 	var locks []string
 	for n := 1; os.Getenv(fmt.Sprint("FENCEPOST_LOCK_", n)) != ""; n++ {

@@ -366,9 +366,9 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 	return e.seen+lasts > now
 }
 
-// write replaces the record if its version is still the one the client knows. Otherwise it returns Denied. With
-// anyVersion, it replaces an existing record regardless of its version. After a successful write, the new record
-// becomes the one the client last saw.
+// write replaces the record if its version is still the one that the client knows. If it is not, write returns Denied.
+// With anyVersion, write replaces an existing record whatever its version is. After a successful write, the new record
+// counts as the one that the client last saw.
 func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec rpc.LeaseSpec) Answer {
 	put := rpc.Op{Kind: rpc.Put, Key: e.key(), Value: rpc.LeaseObject{Spec: spec}.String()}
 	txn := rpc.Txn{Conditions: []rpc.Compare{{Target: "MOD", Key: e.key(), Rel: '=', Number: e.version}},

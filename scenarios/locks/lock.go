@@ -271,9 +271,9 @@ func (l *Library) counted(taken bool) {
 // An acquire that retries makes several attempts; one that waits in line makes only one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged extends all holds for which depends returns true, because the session that they depend on was extended
-// until the given deadline. If the client was paused and did not read the reply until after the deadline, nothing is
-// extended. For a hold that its client has not received yet, only the deadline is updated. In real time, holds may be
+// prolonged extends all holds that depend on a session which was extended until the given deadline. depends reports
+// whether a hold does. If the client was paused and did not read the reply until after the deadline, nothing is
+// extended. If the client has not received a hold yet, only the hold's deadline is updated. In real time, holds may be
 // added or removed while a hold's client is being notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, depends func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {

@@ -110,9 +110,9 @@ var (
 	sharedKey = format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
 		"ask for a read lock; if any client does, the lock is a read-write lock")
 
-	// If a client of a single Redis server does not report how long its lock is valid, the lock is considered valid for
-	// one TTL after the reply (see LAWS.md). So by default, only clients that extend their lock or check its validity
-	// take the elapsed time into account.
+	// By default, only clients that extend their lock or check its validity take the elapsed time into account. The
+	// other clients do not report how long their lock is valid. On a single Redis server, it is then considered valid
+	// for one TTL after the reply (see LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",

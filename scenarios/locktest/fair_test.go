@@ -18,8 +18,8 @@ func ofQueue(ask string) func(*locktest.Client) (locktest.Lock, error) {
 	}
 }
 
-// TestFairLocksKeepTheirOrder checks that a sound queue keeps its order, and that the test catches faulty queues. One
-// gives the lock to whichever client asks first, one has places that never expire, and one has places that expire while
+// TestFairLocksKeepTheirOrder checks that a sound queue keeps its order, and that the test catches faulty locks: locks
+// that ignore the queue or have none, a queue with places that never expire, and a queue with places that expire while
 // their clients are still waiting. A lock without a queue does not promise an order. Its order is judged only if the
 // test sets PlaceTimeout.
 func TestFairLocksKeepTheirOrder(t *testing.T) {

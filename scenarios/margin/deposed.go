@@ -51,9 +51,9 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 	}
 }
 
-// undeposed records the Deposed close call with the largest margin: the master that made the lock's first grant could
-// have been replaced. Any closer call takes its place. undeposed does nothing unless the lock is stored by groups of
-// servers or by a single service.
+// undeposed records that the master that made the lock's first grant could have been replaced. This is the Deposed
+// close call with the largest margin, so any closer call takes its place. undeposed does nothing unless the lock is
+// stored by groups of servers or by a single service.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {
@@ -66,8 +66,8 @@ func (r *Reader) undeposed(lock *trace.LockTrace) {
 	}
 }
 
-// timeApart measures the time between two leases: the one that was granted when the key in event e was set, and the
-// nearest grant to another attempt. It returns a number from 0.05 (they overlap) to 0.65, or 0.8 if the lease is
+// timeApart measures the time between two leases: the one that the key in event e belongs to, and the nearest grant to
+// another attempt. It returns a number from 0.05 (they overlap) to 0.65 (they are far apart), or 0.8 if the lease is
 // unknown or does not end.
 func (r *Reader) timeApart(lock *trace.LockTrace, e *history.Event) float64 {
 	n, ok := r.t.GrantAt(e.Of, r.t.LockNumber[lock.Name])

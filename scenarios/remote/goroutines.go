@@ -187,10 +187,10 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes the channel on which a goroutine is waiting, if the channel was created outside the run. Such a
-// wait prevents virtual time from advancing. The channel probably belongs to the package of the innermost call that is
-// outside the standard library, in this goroutine or its creator. If the goroutine is waiting for something else,
-// stranger returns "".
+// stranger describes the channel on which goroutine g is waiting, and how to replace it. It returns "" if g is waiting
+// for something else. g must be one of the goroutines that keep virtual time from advancing, so the channel was created
+// outside the run. stranger guesses that it belongs to the package of g's innermost call outside the standard library
+// or, if g has no such call, of its creator's.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""

@@ -221,7 +221,8 @@ func (e *entry) table() string {
 }
 
 // cell returns the contents of a table cell: the number of runs in which a law was broken, and the number of runs in
-// which it was decided. If no run broke it, the cell also has an upper bound on the rate, such as "<1/100".
+// which it was decided. If no run broke it, the cell also has an upper bound on the rate, such as "<1/100". If no run
+// decided it, the cell is "–".
 func (o *Outcome) cell(law checker.Law) string {
 	broke, decided := o.Broke[law], o.decided(law)
 	switch {

@@ -273,10 +273,10 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.pickDuration(length)}, true)}
 }
 
-// lateTry returns a fault that delays a request until a later attempt has set the holder's key. The best target would
-// be a request that the holder sent to undo an earlier, failed attempt. But the history does not mark such requests.
-// Therefore, lateTry picks any request that the holder sent to the server before it was granted the lock, except the
-// first and the last.
+// lateTry returns a fault that delays one of the holder's requests, so that it reaches the server only after the holder
+// has been granted the lock. The best target would be a request that undoes an earlier, failed try. But the history
+// does not mark such requests. Therefore, lateTry picks any request that the holder's attempt sent to the server before
+// the grant, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -298,9 +298,9 @@ func (v *variation) lateTry() []nemesis.Fault {
 	return []nemesis.Fault{s.Strike(late, false)}
 }
 
-// lateRequest returns a fault that delays another attempt's last request to a server until the holder's key exists. If
-// the close call is about a late request from the holder itself, the fault delays that request until the next holder's
-// key exists.
+// lateRequest returns a fault that delays another attempt's last request to a server, so that it arrives when the
+// holder's key exists. If the close call is about a late request from the holder itself, the fault delays that request
+// instead, until the next holder's key exists.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}

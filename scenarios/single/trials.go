@@ -238,10 +238,10 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 	return r.checker.CheckOnly(result.History, laws), nil
 }
 
-// NamedIn returns the faults that a finding names, as indexes in the plan. Each list belongs to an event at which a
-// fault struck. If the history does not show which of several faults struck, the list contains all of them. This
-// happens if their lines are equal, and with failovers, whose records do not say what triggered them. A failover that a
-// Sentinel initiated on its own is not in the plan, so there is no list for it.
+// NamedIn returns the faults that a finding names. Each element is a list of indexes in the plan, which belongs to an
+// event at which a fault struck. Usually, it contains one fault. If the history does not show which of several faults
+// struck, it contains all of them: faults may have equal lines, and the record of a failover does not say what
+// triggered it. A failover that a Sentinel initiated on its own is not in the plan, so there is no list for it.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)

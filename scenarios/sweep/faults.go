@@ -60,8 +60,9 @@ var faultFields = []faultField{
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys returns a fault's keys. i is the fault's index, counted from 0. Which keys a fault has depends on whether
-// it strikes at a time, at a step of a client's work, or at a message that is identified by number or by content.
+// faultKeys returns the keys of the values that a sweep can vary in fault f, such as its duration. i is the fault's
+// index, counted from 0. Which keys there are depends on f's kind, and on whether f strikes at a time, at a step of a
+// client's work, or at a message that is identified by number or by content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {

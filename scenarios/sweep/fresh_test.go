@@ -77,8 +77,9 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	}
 }
 
-// confirm performs runs with fresh seeds at a stretch's At (a stretch is a range of values with the same outcome). It
-// returns "" if the results are compatible with the stretch, and otherwise a message that says what contradicts it.
+// confirm performs runs with fresh seeds at one value of a stretch, st.At. (A stretch is a range of values with the
+// same outcome.) It returns "" if the results are compatible with the stretch, and otherwise a message that says what
+// contradicts it.
 func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) string {
 	t.Helper()
 	o := s.Options

@@ -111,9 +111,10 @@ func (c *course) due(at sim.Time) []mark {
 	return list
 }
 
-// ends returns the instants, in ascending order, at which a fault may end. For each mark, there is an instant at which
-// process p's next action, or the effect of its next message, comes just before the mark. If the mark is a threshold,
-// there is another at which it comes just after the mark.
+// ends returns the instants, in ascending order, at which a fault may end. p is the process that acts when the fault
+// has ended. There is one instant for each mark: if the fault ends then and p acts at once, the effect of its action or
+// of its message comes just before the mark. If the mark is a threshold, there is another instant, for which the effect
+// comes just after the mark.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

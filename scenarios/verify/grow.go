@@ -199,7 +199,7 @@ func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 }
 
 // repeats reports whether a fault of kind k at opening o (a place where the fault can start) would add nothing new to
-// the current plan. This is the case if it would only prolong the plan's last fault. It is also the case if both faults
+// the current plan. There are two such cases. First, it would only prolong the plan's last fault. Second, both faults
 // strike the same message, and kind k does not come after the last fault's kind in the order in which kinds are tried.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {

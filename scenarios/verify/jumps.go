@@ -17,10 +17,10 @@ type deadline struct {
 }
 
 // jumps returns how far a process's wall clock may jump at opening o (a place where a fault can start), in ascending
-// order. For each deadline on that clock and each later action, there is one jump that makes them change places: the
-// deadline then passes just before the action if it passed after it, and otherwise just after it. There are three such
-// jumps if the process sets the deadline later by its own clock, because such deadlines are in whole milliseconds. Two
-// more jumps go beyond all deadlines, one forward and one back.
+// order. For each deadline on that clock and each later action, there is a jump that changes their order: it moves the
+// deadline to just before the action, or to just after it. If the process will set the deadline later, by its own
+// clock, there are three such jumps, a millisecond apart, because these deadlines are in whole milliseconds. Two more
+// jumps go beyond all deadlines, one forward and one back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}

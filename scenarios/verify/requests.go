@@ -156,9 +156,9 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at p's opening. The opening may be an interval. If the target sends or receives messages at
-// the instant at which the interval begins, f strikes right after the last of these messages that a trigger can
-// identify.
+// trigger sets the place at which f strikes, which is p's opening. If the opening is an interval, f strikes at its
+// beginning. If the target sends or receives messages at that instant, f strikes right after the last of them that a
+// trigger can identify.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -310,9 +310,9 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// durationsBetween returns durations of faults that start at from. One fault ends before the first of the given points
-// in time, and one ends between any two successive points. Each ends shortly (within soon) after the point that
-// precedes its end.
+// durationsBetween returns durations for a fault that starts at from. The points divide the time after from into
+// intervals. For each interval that ends with a point, there is one duration, and with it the fault ends inside that
+// interval, shortly (at most soon) after the interval's beginning.
 func durationsBetween(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -395,8 +395,8 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 }
 
 // Singles enumerates the single faults that can be added to a fault-free run of a scenario with a given seed. Faults
-// that start at the same place but end at different times form a group. The longest fault in each group is derived from
-// the fault-free run, and the others from the run with the longest one. Singles is not safe for concurrent use.
+// that start at the same place but end at different times form a group. The longest fault of a group is found in the
+// fault-free run, and the others in the run with the longest one. Singles is not safe for concurrent use.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // digest of the fault-free run
@@ -437,9 +437,9 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls visit for every plan whose fault begins at the start with the given number. The first start has the number
-// 0. The plan with the longest fault comes first. Try passes visit the plan and a function that runs it. If visit
-// returns an error, Try stops and returns this error.
+// Try calls visit for every plan whose fault begins at the start with the given number, counted from 0. The plan with
+// the longest fault comes first. visit gets the plan and a function that runs it. If visit returns an error, Try stops
+// and returns this error.
 func (s *Singles) Try(number int, visit func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

@@ -51,8 +51,9 @@ func (v *Verification) shares(st *stage) int {
 	return (fewestPositions + n - 1) / max(n, 1)
 }
 
-// split returns what the job at a position of enumerated placements tries: the plan to which a fault is added (an index
-// into st.Level), the kind of the added fault (an index into Scope.Every), and the share of that fault's starts.
+// split returns what the job at a position of an enumerated stage tries. branch is the plan to which a fault is added
+// (an index into st.Level), kind is the kind of the added fault (an index into Scope.Every), and of is the share of
+// that fault's starts.
 func (v *Verification) split(st *stage, position int) (branch, kind int, of share) {
 	if st.Faults == 0 {
 		return position, 0, share{0, 1}

@@ -116,9 +116,9 @@ func (g *Guest) breakAll() {
 // Begin begins an attempt, to which the client's requests belong from now on.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try is called when the guest stops requesting the lock. A client may try several times, and ask several servers each
-// time. Try returns the time at which the client's last try began, and the servers that granted the lock in it. If no
-// request acquired the lock, it returns the time at which the attempt began.
+// Try returns the time at which the client's last try to get the lock began, and the servers that granted the lock in
+// this try. In one attempt, a client may try several times, and ask several servers each time. If no request acquired
+// the lock, Try returns the time at which the attempt began. It is called when the guest stops requesting the lock.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }

@@ -17,9 +17,9 @@ import (
 // first run starts a goroutine. The file changes the table only if the table's whole content, as in Go 1.26 and 1.27,
 // is found in exactly one place. Otherwise, a wait for a mutex stops the clock, and package remote reports this.
 
-// waitReasons is the number of reasons why a goroutine can be waiting. The runtime considers a bubble idle if every
-// goroutine's wait reason is listed in idle. This file adds the reasons in mutexWaits. See waitReason and
-// isIdleInSynctest in runtime2.go.
+// waitReasons is the number of reasons why a goroutine can be waiting (waitReason in runtime2.go). The runtime
+// considers a bubble idle if every goroutine is waiting for one of the reasons in idle (isIdleInSynctest). This file
+// adds the reasons in mutexWaits.
 const waitReasons = 47
 
 var (

@@ -56,8 +56,8 @@ func (s *server) look(m *raft.Member, q *query) {
 	})
 }
 
-// show answers a query with the current state, unless the query must wait for a higher index. If the key or session did
-// not exist before and still does not, the query keeps waiting even if the index has increased (blockingQuery).
+// show answers a query with the current state, unless the query must wait for a higher index. If the key or session
+// does not exist, and did not exist before, the query goes on waiting even if the index has increased (blockingQuery).
 func (s *server) show(m *raft.Member, q *query) {
 	index, found := s.store.index(q.call)
 	if !found && q.missing {

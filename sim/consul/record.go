@@ -57,8 +57,8 @@ func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt)
 	}
 }
 
-// agent returns the attempt to record as the cause of a change to one of this session's keys. This is the key's owner
-// if the attempt that created the session made the change, and otherwise the attempt that made it.
+// agent returns the attempt to record as the one that changed a key of this session, given the attempt that made the
+// request (by). Usually, this is by. If by is the attempt that created the session, it is the key's owner.
 func (x *session) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.creator {
 		return owner

@@ -97,8 +97,8 @@ func (x *lease) refresh(now, extend time.Duration) {
 }
 
 // promote makes this member the primary, which decides when leases end. A new primary does not know which keepalives
-// its predecessor has answered, so it restarts every lease. It adds an election timeout to each, because both members
-// may have been leader at the same time for that long.
+// its predecessor has answered, so it restarts every lease. It also adds an election timeout to each lease, because the
+// predecessor may have answered keepalives for that long while both were leaders.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.leadership++
@@ -126,9 +126,9 @@ const (
 	tagWatch      uint64 = 1 << 50
 )
 
-// Wake handles a timer. If the tag is the current lessor.leadership, Wake checks for leases that have ended and
-// proposes to revoke them. If the member is no longer the leader but does not know it yet, the proposals have no
-// effect.
+// Wake handles a timer. The tag says what the timer is for. If it is the current lessor.leadership, the timer is for
+// the leases: Wake proposes to revoke those that have ended. If the member is no longer the leader but does not know it
+// yet, the proposals have no effect.
 func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch {
 	case tag >= tagWatch:

@@ -78,11 +78,16 @@ func (w *write) guarded(key string) bool {
 
 // recordTerm records how a write to a Lease object changes the leader. previous is the term before the write.
 //
-// If the leader renews its term, the key is recorded as extended. If the object no longer has a holder, the key is
-// recorded as deleted. If there is a new holder and its write compared the version, it has seen the lease end by its
-// own clock, so the key is recorded as expired. If its write did not compare the version, the key is recorded as
-// overwritten, unless the lease had already ended. If the same client is now the leader in a new attempt, it has
-// abandoned its earlier term.
+// The record depends on the holder after the write:
+//   - If the leader has renewed its term, the key is recorded as extended.
+//   - If there is no holder, the key is recorded as deleted.
+//   - If the same client is the leader in a new attempt, it has abandoned its earlier term. The key is recorded as
+//     deleted, and then as set by the new attempt.
+//   - If another client has become the leader, it has usually compared the version in its write, which means that
+//     it has seen the lease end by its own clock. The key is then recorded as expired, and as set by the new
+//     leader.
+//   - If the new leader has not compared the version, the key is recorded as overwritten. If the lease had already
+//     ended, it is still recorded as expired.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, previous term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

@@ -102,8 +102,8 @@ func putsTwice(ops []Op) bool {
 }
 
 // branchWrites returns the keys that a branch puts, its delete operations, and whether it changes a key twice (see
-// putsTwice). It also considers nested txns. Because only one branch of a nested txn is executed, each of its branches
-// may change the same key once (checkIntervals in etcdserver/api/v3rpc/key.go).
+// putsTwice). It includes the operations of nested txns. Both branches of a nested txn may change the same key, since
+// only one of them is executed (checkIntervals in etcdserver/api/v3rpc/key.go).
 func branchWrites(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {

@@ -71,8 +71,8 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 }
 
 // ProposeAsLeader proposes c only if this member is the leader, so that c never reaches another leader. If the raft
-// library already knows about a newer leader, ProposeAsLeader does nothing, although Leading does not change until the
-// current write ends.
+// library already knows about a newer leader, ProposeAsLeader does nothing. Leading may still return true at that time:
+// it does not change until the current write ends.
 func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
 		return

@@ -432,9 +432,9 @@ func (n *Node) mayBury(w *peer, now int64) {
 	}
 }
 
-// claim gives slots to a master that claims them and that got them in a later epoch than their current owner did
-// (clusterUpdateSlotsConfigWith). It leaves out the slots that the node is importing. If this takes all slots from the
-// node or its master, the node becomes a replica of the new owner.
+// claim gives a master the slots that it claims (clusterUpdateSlotsConfigWith). epoch is the epoch in which it got
+// them. claim leaves out slots whose current owner got them in the same or a later epoch, and slots that the node is
+// importing. If this takes all slots from the node or its master, the node becomes a replica of the new owner.
 func (n *Node) claim(p *peer, epoch int64, slots slotSet) {
 	m := n.member
 	mine := m.self

@@ -26,9 +26,9 @@ var events = map[string]event{
 	"zpopmax": {store.ZSet, "zpopmax"},
 }
 
-// notifyPassed publishes the notifications for a command that miniredis has executed, in the same order as Redis. It is
-// called for each key that may have changed; i is the key's index in the arguments. existed says whether the first key
-// existed before the command.
+// notifyPassed publishes the notifications for a command that miniredis has executed. They have the same order as in
+// Redis. notifyPassed is called for each key that the command may have changed. i is the key's index in args. existed
+// says whether the command's first key existed before the command.
 func notifyPassed(d *store.Data, c *command, args []string, i int, existed bool) {
 	name := args[1]
 	there := d.Peek(name) != nil

@@ -27,9 +27,9 @@ func isUnordered(pattern string) bool {
 	return slices.Contains([]string{"KEYS", "SCAN", "PING", "RESET", "SELECT", "HELLO"}, name)
 }
 
-// TestNotificationsAreThoseOfRedis sends all kinds of commands on two connections, while two others receive
-// notifications about keys. One of these has subscribed to patterns, the other to channel names. Everything must arrive
-// in the same order as from a real Redis server.
+// TestNotificationsAreThoseOfRedis sends all kinds of commands on two connections. Two other connections receive
+// notifications about keys: one has subscribed to patterns, the other to channel names. Everything must arrive in the
+// same order as from a real Redis server.
 func TestNotificationsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true

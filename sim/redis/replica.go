@@ -116,8 +116,9 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate handles an order to follow a master. If the order makes a deposed master the master again, and it has not
-// begun to follow the new master, it keeps its own data. The group records that it is the master again.
+// reinstate is called when the node is ordered to follow the given master. Usually, it does nothing. But if the node
+// itself is to be the master, and it has been deposed without yet following the new master, it becomes its group's
+// master again and keeps its own data. The group records this.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
 		g.promoted(n)

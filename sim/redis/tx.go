@@ -64,8 +64,9 @@ func (n *Node) changed(name string) {
 	}
 }
 
-// flushed marks the connections that are watching any existing key, so that their next EXEC fails. It is called when
-// all keys are being deleted. As in changed, a key that had already expired when WATCH was called does not count.
+// flushed marks the connections that are watching a key that exists, so that their next EXEC fails. It is called when
+// all keys are being deleted. If a key had already expired when WATCH was called, its deletion does not count as a
+// change.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
 		for i := range c.watched {

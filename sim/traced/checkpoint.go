@@ -15,19 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An interpreter takes far longer to start than a run takes. Therefore a command's first process is stopped at a
-// checkpoint, right before it creates the socket that it will connect first. To find this socket, the process is
-// started twice: some programs, such as the Java virtual machine, also create sockets that they never connect, so only
-// the first start shows which socket is connected first. If the process has started other processes, one of them may be
-// about to create the socket. The thread that is about to create it is stopped, and all other threads of these
-// processes run until they are waiting. Each run begins with copies (forks) of these processes. A copy has its own open
-// files. It has the same threads as the original, and they are waiting again.
+// An interpreter takes far longer to start than a run takes. Therefore, a command's first process is stopped at a
+// checkpoint, and each run begins with a copy (fork) of it. The copy has its own open files. It has the same threads as
+// the original, and they are waiting again. If the process has started other processes by then, they are copied, too.
 //
-// If the files cannot be copied, or if some threads never wait, the process is started again. This time it is stopped
-// earlier: before it starts a thread or a process, or before it creates the first file that it keeps. If a process has
-// no checkpoint, each run starts a new process. Until its checkpoint, a process sees the same things in all runs that
-// share the checkpoint. In particular, its random numbers are the same for sharedBy consecutive seeds. A process often
-// uses these numbers to seed a generator that it uses later.
+// The checkpoint is right before the socket is created that will be connected first. To find this socket, the program
+// is started twice: some programs, such as the Java virtual machine, also create sockets that they never connect, so
+// only the first start shows which socket is connected first. The thread that is about to create the socket is stopped,
+// and all other threads run until they are waiting.
+//
+// If the files cannot be copied, or if some threads never wait, the process is started again and stopped earlier:
+// before it starts a thread or a process, or before it creates the first file that it keeps. If a process has no
+// checkpoint, each run starts a new process.
+//
+// Until its checkpoint, a process sees the same things in all runs that share the checkpoint. In particular, its random
+// numbers are the same for sharedBy consecutive seeds. A process often uses these numbers to seed a generator that it
+// uses later.
 
 // sharedBy is the number of seeds that share a checkpoint. Starting an interpreter takes as long as 5 to 15 runs.
 const sharedBy = 256

@@ -157,7 +157,7 @@ func (f *heldFile) parse(info string) {
 	}
 }
 
-// copyable reports whether a file can be copied. That is true of a file opened only for reading, a device, an eventfd,
+// copyable reports whether a file can be copied. These files can: a file opened only for reading, a device, an eventfd,
 // an epoll instance, a pipe with at most mostContent unread bytes, and one end of a socketpair if the other end is
 // closed.
 func (f *heldFile) copyable(p *Process) bool {

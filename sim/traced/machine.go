@@ -211,8 +211,8 @@ func (m *Machine) deadline() int64 {
 // due returns the time at which a blocked thread's wait ends.
 func (t *thread) due(now int64) int64 { return t.p.due(t.blocked.wall, t.blocked.at, now) }
 
-// due returns the virtual time at which one of the process's clocks will reach the value of at. If wall is set, this is
-// the wall clock. Otherwise, at is a time since time 0, as measured by the process's clocks.
+// due returns the virtual time at which one of the process's clocks will reach the value of at. If wall is set, at is a
+// time on the wall clock. Otherwise, it is the time since time 0, as measured by the process's clocks.
 func (p *Process) due(wall bool, at, now int64) int64 {
 	if wall {
 		at -= p.clock.wall

@@ -314,8 +314,8 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, ok bool) {
 }
 
 // readMulti decodes the parts of a multi. If the multi contains an operation that is not allowed in it, readMulti sets
-// f.Torn. For a create in a multi, the flags determine the mode. If they request a TTL but the operation is not
-// createTTL, the multi fails at that part, as if it had been truncated there (MultiOperationRecord).
+// f.Torn. If a part is a create, its flags determine its mode, whatever the operation is. If they request a TTL but the
+// operation is not createTTL, the multi fails at that part, as if it had been truncated there (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {

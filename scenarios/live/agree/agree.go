@@ -48,8 +48,9 @@ type difference struct {
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
 // Differences returns the laws whose outcome or cause differs between the simulated and the real run. It returns nil if
-// one of these runs is missing. A law that was exercised only in the simulated run counts as a difference. A law that
-// was exercised only in the real run, and held there, does not. The laws that unrecorded returns are omitted.
+// one of these runs is missing. If a law was exercised only in the simulated run, this is a difference. If a law was
+// exercised only in the real run, and held there, it is not. Differences omits laws that cannot be compared because
+// real servers do not record why keys disappear (see unrecorded).
 func (r *Row) Differences() (all []difference) {
 	return r.differencesWhere(func(d *difference) bool { return !d.unrecorded() })
 }
@@ -125,9 +126,9 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow lists scenarios that are not scaled (see scaled), because something in them must happen within a hundredth of
-// a lease, or between two clients' starts. Clients start a few tenths of a second apart, and scaling would shorten the
-// lease but not this interval.
+// narrow lists scenarios that are not scaled (see scaled). In some of them, something must happen within a hundredth of
+// a lease, and a scaled lease would be too short for that. In others, something must happen between two clients'
+// starts, which are always a few tenths of a second apart.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
@@ -136,10 +137,13 @@ var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-le
 const seeds = 20
 
 // scaled divides a scenario's longer times by the largest divisor for which its simulated verdict stays the same for
-// all seeds. It returns the resulting scenario and the divisor. It does not scale scenarios with replicas, because a
-// Sentinel failover takes a fixed time; scenarios with faults on cluster members, because an election takes a fixed
-// time; scenarios on ZooKeeper, which measures sessions in ticks of 2 s; scenarios on Consul, whose TTLs have a
-// minimum; and scenarios on Kubernetes, whose deadlines must stay in proportion.
+// all seeds. It returns the resulting scenario and the divisor. It does not scale these scenarios:
+//   - with replicas, because a Sentinel failover takes a fixed time
+//   - with faults on cluster members, because an election takes a fixed time
+//   - on ZooKeeper, which measures sessions in ticks of 2 s
+//   - on Consul, whose TTLs have a minimum
+//   - on Kubernetes, whose deadlines must stay in proportion
+//   - those in narrow
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, divisor int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
@@ -192,9 +196,9 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
 // Run runs the given catalog scenarios, both in simulation and in real time. It calls handle for each row, in the order
-// of the list names. If the two verdicts differ without an explanation, or if the real-time run failed, Run repeats the
-// real-time run, up to three runs in total, so that a host stall is not mistaken for a difference. Once ctx is done,
-// Run starts no more scenarios, and a row that still needs another run counts as failed.
+// of names. If the two verdicts differ without an explanation, or if the real-time run failed, Run repeats the
+// real-time run, so that a host stall is not mistaken for a difference. There are at most three such runs in total.
+// Once ctx is done, Run starts no more scenarios, and a row that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, handle func(Row)) error {
 	work := campaign.Work[Row]{Name: "scenarios", Size: len(names), Start: func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }

@@ -159,9 +159,10 @@ func (r *records) pass(in *sim.Incoming) {
 	r.passed = r.passed[max(len(r.passed)-mostPieces, 0):]
 }
 
-// passer returns the first attempt that sent a request to put c's value with c's lease (rpc.proto, PutRequest). It
-// returns "" if no such request is found, for example because it was compressed. It also returns "" if another attempt
-// has sent the same request on another connection.
+// passer returns the attempt that sent the request behind change c. This is the first attempt that sent a request to
+// put c's value with c's lease (rpc.proto, PutRequest). If another attempt has sent the same request on another
+// connection, passer returns "". It also returns "" if it does not find such a request, for example because it was
+// compressed.
 func (r *records) passer(c *change) (of history.Attempt) {
 	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
 	if c.Value != "" {

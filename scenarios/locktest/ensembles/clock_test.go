@@ -17,7 +17,7 @@ import (
 
 // valCtxCh is the channel returned by the Done method of a watch's context in etcd's client. It is created when the
 // program starts and is never closed. It isn't part of any synctest bubble, so a goroutine that is waiting on it stops
-// the bubble's clock. It can be replaced by nil, which also means "never done" but does not stop the clock. A package
+// the bubble's clock. init replaces it with nil, which also means "never done" but does not stop the clock. A package
 // that uses go:linkname needs an assembly file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
@@ -36,8 +36,9 @@ func init() {
 	balancer.Register(inTurn{})
 }
 
-// inTurn is gRPC's round-robin balancer, changed so that it always chooses the same members for a seed. The order of
-// the members does not depend on a Go map, and calls made at the same instant start one after another.
+// inTurn is gRPC's round-robin balancer, with two changes that make it choose the same members in all runs with the
+// same seed. The order of the members does not depend on a Go map, and calls made at the same instant start one after
+// another.
 type inTurn struct{}
 
 // Name returns the name of the balancer replaced by inTurn.

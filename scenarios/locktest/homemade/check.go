@@ -41,8 +41,8 @@ func (f *Family) strike(c *locktest.Config) {
 	}
 }
 
-// Reports runs the lock as s describes, with at least the given number of seeds. It fails the test unless the violation
-// is reported with its cause and the expected clients. It also fails the test if the runs show any other violation that
+// Reports runs the lock as s describes, with at least the given number of seeds. It fails the test if the violation is
+// not reported with its cause and the expected clients. It also fails the test if there is any other violation that
 // does not follow from the lock's mistake.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial, seeds int) {
 	t.Helper()

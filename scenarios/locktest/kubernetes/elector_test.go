@@ -52,9 +52,9 @@ var (
 )
 
 // requestTimeout returns the timeout for a request. It is slightly longer than s.timeout, because executing code takes
-// no virtual time in a simulation. If two requests got no answer, the second one would otherwise time out exactly at
-// the renew deadline, and which of the two timers fires first would be random. On a real machine, the second request
-// starts a little later, so the deadline comes first.
+// no virtual time in a simulation. With s.timeout, if two requests in a row got no answer, the second one would time
+// out exactly at the renew deadline, and which of the two timers fires first would be random. On a real machine, the
+// second request starts a little later, so the deadline comes first.
 func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
 
 // TestNoRequestEndsAtTheRenewDeadline checks requests that remain unanswered and are sent one after another from the

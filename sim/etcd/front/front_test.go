@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt checks to which attempt the deletion of a key is attributed if several
-// of a client's attempts have tried to put the key. It must be the one that put the key according to the members'
-// records. If the records do not name such an attempt, it must be the latest one.
+// TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt deletes a key that several of a client's attempts have tried to put.
+// It checks which of these attempts the deletion is attributed to. This must be the attempt that put the key, according
+// to the members' records. If the records do not name one, it must be the latest attempt.
 func TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt(t *testing.T) {
 	put := etcd.Call{Path: "/etcdserverpb.KV/Put", Message: "\n\x01k"}
 	remove := etcd.Call{Path: "/etcdserverpb.KV/DeleteRange", Message: "\n\x01k"}

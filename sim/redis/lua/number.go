@@ -14,8 +14,8 @@ import (
 const space = " \t\n\v\f\r"
 
 // readNumber parses a number by the rules of Lua 5.1 (luaO_str2d). It accepts what C's strtod accepts, with white space
-// around it, up to the first NUL. gopher-lua would use Go's rules: there, 010 is octal, 1_0 is ten, and nan is not a
-// number.
+// around it, and ignores everything from the first NUL on. gopher-lua would use Go's rules, by which 010 is octal, 1_0
+// is ten, and nan is not a number.
 func readNumber(s string) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)

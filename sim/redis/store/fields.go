@@ -180,9 +180,9 @@ func (d *Data) reapFields() {
 	}
 }
 
-// DropField deletes a field because the current request gives it a deadline that has passed. The field may be hidden.
-// If overdue is true, the request specified an absolute time, and the field is recorded as expired. Otherwise it is
-// recorded as deleted by the request.
+// DropField deletes a field because the current request gives it a deadline that has passed. If overdue is true, the
+// request specified an absolute time, and the field is recorded as expired. Otherwise, it is recorded as deleted by the
+// request. If the field is hidden (it has expired but still exists), its end has already been recorded.
 func (d *Data) DropField(name string, k *Entry, field string, when int64, overdue bool) {
 	if i := k.pastAt(field); i >= 0 {
 		d.reapField(name, k, i) // its end has been recorded

@@ -189,8 +189,9 @@ func (k *Entry) keeps(m Member, c Change) bool {
 	return false
 }
 
-// overwrite records that the owners have lost a key because a command has replaced it. If neither the old key nor the
-// new key has members, overwrite does not record anything, because the new key's record is sufficient.
+// overwrite records that a key's owners have lost it because a command has replaced it. byMembers says whether the new
+// key has members. If neither the old nor the new key has any, the new key's record is sufficient, and overwrite does
+// nothing.
 func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
