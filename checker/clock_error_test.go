@@ -164,11 +164,11 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 	}
 }
 
-// TestRecordsThatEndEarly takes random small histories. For each process, it removes everything that the process did
-// after some instant. Nothing may then be violated that is not violated in the whole history. The test omits three
-// kinds of histories. In the first, a lease was extended before that instant and the holder's call returned after it;
-// such an extension may have shortened the lease. In the second, several attempts have the same name. In the third, a
-// process is recorded for longer than it is known to have been alive.
+// TestRecordsThatEndEarly takes random small histories and, for each process, removes everything that the process did
+// after some instant. What remains must not violate any law that the whole history does not violate. The test omits
+// three kinds of histories: those in which several attempts have the same name, those in which a process is recorded
+// for longer than it is known to have been alive, and those in which a lease was extended before that instant and the
+// holder's call returned after it. Such an extension may have shortened the lease.
 func TestRecordsThatEndEarly(t *testing.T) {
 	rounds := uint64(testkit.Size(1_500, 4_000, 400_000))
 	var c Checker

@@ -49,9 +49,10 @@ header servers=server-1 quorum=1 ttl=10s service=%s measures=%s unknown=%s
 `, x.service, strings.Join(lists["yes"], ","), strings.Join(lists["unknown"], ","), change)
 }
 
-// knows reports whether the owner is known to have been compared, and whether it is known not to have been compared.
-// This depends on the request's recorded check. If there is none, it depends on the safety measures that the lock is
-// known to apply. These concern the release or the extension, so they do not show how a Redis lock sets its key.
+// knows says what is known about the request that changes the other client's key. compared is true if the request is
+// known to have compared the key's owner, and not is true if it is known that it did not. If the request has a recorded
+// check, that decides. Otherwise, the safety measures that the lock is known to apply decide. They concern the release
+// or the extension, so nothing is known about a request that sets a key, except in Kubernetes.
 func (x *trespassing) knows() (compared, not bool) {
 	switch {
 	case x.checked != "":

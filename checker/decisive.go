@@ -44,9 +44,9 @@ type record struct {
 	cause     Cause
 }
 
-// decide finds the cause of a clash of leases. It also returns one record for each server whose answer counted for both
-// grants, ordered by position; the last record reveals the cause. If the cause is found in some other way, there are no
-// records.
+// decide finds the cause of a clash of leases. It also returns the records that show a cause, ordered by position: at
+// most one for each server whose answer counted for both grants. The cause is that of the last record. If the cause is
+// found in some other way, there are no records.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
@@ -161,9 +161,9 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf returns the attempt that set the key that window s depends on. It can be an earlier attempt of the same
-// client, or an attempt of another client whose key this client joined. It is never the other window's attempt. If
-// there is no such attempt, it is s's own.
+// ownerOf returns the attempt that set the key that window s depends on. Usually this is s's own attempt. If s's own
+// attempt did not set a key, it may be an earlier attempt of the same client, or an attempt of another client whose key
+// this client joined. The attempt of the other window does not count as either of these.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	not := t.Grants[other.Grant].Attempt
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
@@ -193,9 +193,10 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
-// follow finds out when the victim's key disappeared from the server whose answer was counted, or from the server that
-// replaced it in a failover. If the key disappeared before the other key was set, the last such disappearance is used.
-// If it still existed then (as in a queue), follow looks for a disappearance before the later grant.
+// follow stores in r when the victim's key disappeared from server u, or from the server that replaced it in a
+// failover. The last disappearance before the other key was set counts, unless the victim's key was set again in
+// between. If the victim's key still existed when the other key was set (as in a queue), follow looks for a
+// disappearance between then and the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
@@ -264,8 +265,9 @@ func isLower(score, than string) bool {
 	return errA == nil && errB == nil && a < b
 }
 
-// replaces reports whether event e, which sets a key, overwrote another attempt's key. The overwritten key, which event
-// set had set, must have been on the same server, for the same member, and must not have expired. due is its deadline.
+// replaces reports whether event e, which sets a key, overwrote the key that event set had set. Both must concern the
+// same server and the same member. The attempt that caused e must not be the owner of the overwritten key, and this key
+// must not have expired. due is its deadline.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)
@@ -316,9 +318,9 @@ func (t *judge) deposed(i int) bool {
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry if an earlier try of the same attempt deleted the attempt's own key at position gone. That is
-// the case if the request that deleted the key was sent before the first request of the try that got the lock.
-// Otherwise lateTry returns "".
+// lateTry returns LateTry if an earlier try of the same attempt deleted the attempt's own key at position gone. A try
+// is earlier if its request was sent before the first request of the try that got the lock. If it was no earlier try,
+// lateTry returns "".
 func (t *judge) lateTry(grant int32, gone int) string {
 	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
 	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
@@ -338,9 +340,9 @@ func (t *judge) neverTold(s *trace.Span) bool {
 }
 
 // causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows the cause.
-// Usually this is the record of the key's removal. But the key may have expired at its old deadline because an
-// extension was lost. Then it is the record of the data loss that undid the extension or, if a deposed master or leader
-// made the extension, the record of the extension itself.
+// Usually this is the record of the key's removal. There are two exceptions, in which the key expired because an
+// extension was lost. If a data loss undid the extension, it is the record of the data loss. If a deposed master or
+// leader made the extension, it is the record of the extension.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {

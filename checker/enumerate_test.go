@@ -260,8 +260,9 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 // instant and at least one of them is exclusive. overlapsByDefinition returns all overlapping pairs, sorted by the
 // later acquire and then by the earlier one.
 //
-// If a crash was noticed late, the process may have left its section at any time since it was last known to be alive,
-// but not before the instant after its call. Two sections overlap only if they share an instant for every possible end.
+// If a crash was noticed late, it is unknown when the section ended: at any time after the call to acquire and after
+// its process was last known to be alive. In this case, two sections overlap only if they share an instant for every
+// possible end.
 //
 // With several permits, it returns at most one group of overlapping sections for each section. The group consists of
 // the section itself and as many earlier sections as there are permits. If there are several such groups, it is the

@@ -65,9 +65,9 @@ func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	return stands
 }
 
-// coexists reports whether the victim's key still existed when the other key was set, as another member, on the same
-// server. It returns false for a service with one replicated log, where this is normal, because waiting clients have
-// keys, too.
+// coexists reports whether the victim's key still existed when the other key was set, on the same server but under
+// another member name. For a service with one replicated log, it returns false. There, this is normal, because waiting
+// clients have keys, too.
 func (t *judge) coexists(r *record) bool {
 	victim, other, h := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]], &t.History.Header
 	if h.OneService() || h.Service.Kind().OneLog {

@@ -77,10 +77,10 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges gets both judges' answers for every lock, and stores them in t.answers. If the judges disagree about a
-// lock, it returns their answers about that lock. If they agree and sections overlap, it returns the answers about the
-// lock with the first overlap in the history. If no sections overlap, it returns porcupine's first answer that is not
-// Allowed.
+// bothJudges gets both judges' answers about every lock, and stores them in t.answers. It also returns the answers
+// about one lock. If the judges disagree about a lock, this is that lock. Otherwise, if sections overlap, it is the
+// lock with the first overlap in the history. If none overlap, it is the first lock about which porcupine's answer is
+// not Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew(t.Permits())
 	t.answers = t.answers[:0]

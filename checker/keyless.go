@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// keyless reports whether a client was told that it had the lock although it did not have a key. It returns true only
-// if the servers record the lock's keys and, at that moment, no server had a key for this client, no server had set a
-// key for the attempt, and no other client had passed its key to this client. A key that is left over from an earlier
-// hold does not count. If the grant counted servers, keyless returns false, unless the service is replicated, because
-// its members answer as one.
+// keyless reports whether a client was told that it had the lock although it did not have a key. The servers must
+// record the lock's keys. At that moment, they must have had no key that the client had set or that another client had
+// passed on to it. The attempt must not have set any key, either. A key that is left over from an earlier hold does not
+// count. If the grant counted servers, keyless returns false, except for a replicated service, whose members answer as
+// one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.counted(s)) > 0 && !t.History.Header.OneService() {
@@ -22,10 +22,10 @@ func (t *judge) keyless(s *trace.Span) bool {
 	return recorded && !own && !slices.ContainsFunc(there, func(set int) bool { return t.leftOver(s, set) < 0 })
 }
 
-// keysOf lists the keys that a client has when it is told that it has the lock. For each key, it returns the position
-// at which the key was set. A key that has disappeared before then does not count. In a service with one replicated
-// log, however, a key that did not disappear until after the acquire was called still counts. own reports whether the
-// attempt itself set one of the keys. recorded reports whether the servers record the lock's keys at all.
+// keysOf lists the keys that a client has when it is told that it has the lock, by the positions at which they were
+// set. A key that has disappeared before that does not count. If the service has one replicated log, a key that
+// disappeared after the acquire was called still counts. own reports whether the attempt itself set one of the keys.
+// recorded reports whether the servers record the lock's keys at all.
 func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	g, needed := &t.Grants[s.Grant], t.NeededUntil(s)
 	for _, i := range t.Keys {
@@ -44,12 +44,11 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	return there, own, recorded
 }
 
-// leftOver reports whether a key was left over from an earlier hold. If so, it returns the position at which the key
-// disappeared; if not, it returns -1. The client of window s had set this key at the given position. Two conditions
-// must hold. First, the client called the earlier hold's release before it requested the lock again. Second, the key
-// was still there when the window began, and disappeared only later, because it expired or the release deleted it. In a
-// service with one replicated log, keys are never left over, because a session continues to use the key from its
-// earlier attempt.
+// leftOver returns the position at which a key that was left over from an earlier hold disappeared, or -1 if the key
+// was not left over. The client of window s had set the key at the position set. The key was left over if the client
+// had called the earlier hold's release before it requested the lock again, and if the key disappeared only after the
+// window began, because it expired or the earlier attempt deleted it. If the service has one replicated log, no key is
+// left over, because a session continues to use the key from its earlier attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]

@@ -5,10 +5,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// neverRenewed reports whether a holder outlived its lease because nobody requested an extension. This is the case if
-// its work took longer than any lease of this lock so far, and no request extended the key even though no fault could
-// have prevented it. neverRenewed returns false if the lease had already ended when it was granted, because there was
-// nothing left to renew.
+// neverRenewed reports whether a holder outlived its lease because nobody requested an extension. Two conditions must
+// hold. The holder's work took longer than any lease of this lock so far. And it is certain that nobody requested an
+// extension (see unasked). If the lease had already ended when it was granted, neverRenewed returns false, because
+// there was nothing left to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // the late action may be the effect of an earlier request
@@ -19,9 +19,9 @@ func (t *judge) neverRenewed(l lateness) bool {
 	return t.Time(left)-t.Time(g.OK) > lasts && t.unasked(l.grant, left, l.ended)
 }
 
-// longestLease returns the longest validity of any lease of a lock, up to the time of a grant. The grant's own lease
-// may be shorter than usual, because its end was calculated from a time long before its request was sent. In that case,
-// work may outlast the lease without taking longer than usual.
+// longestLease returns the longest validity among the given grant of a lock and all earlier grants of this lock. The
+// grant's own validity may be shorter than usual, because its end may be calculated from a time long before its request
+// was sent. In that case, work may outlast the lease without taking longer than usual.
 func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Grants {
 		g := &t.Grants[n]
@@ -32,9 +32,9 @@ func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
 	return longest
 }
 
-// unasked reports whether it is certain that nobody requested an extension of a grant before the given position. It is
-// certain if the servers recorded the grant's key, so that they would have recorded an extension too, and if no fault
-// could have delayed a request for an extension before the lease ended.
+// unasked reports whether it is certain that nobody requested an extension of grant n before the given position. There
+// must be no record of an extension. The servers must have recorded the grant's key, because they would then have
+// recorded an extension, too. And no fault may have delayed a request for an extension before the lease ended.
 func (t *judge) unasked(n int32, before int, ended history.Time) bool {
 	g := &t.Grants[n]
 	before = min(before, len(t.History.Events))

@@ -41,11 +41,10 @@ func (c *clash) members() []trace.Span {
 	return append(append(append(all, c.first), c.rest...), c.then)
 }
 
-// decisivePair finds the two grants that show the cause of a clash of leases. It returns them with the cause and the
-// records that show it. In a clash of more than two grants, the keys of all but one of the holders may legitimately
-// exist at once, so the fact that two keys existed at once proves nothing. Therefore, decisivePair chooses the first
-// pair in which one key was already gone when the other was set. If there is no such pair, the cause is that the
-// servers granted more permits than there are, or that the cause was not recorded.
+// decisivePair finds, among the grants in a clash of leases, the two that show its cause. It returns them with the
+// cause and the records that show it. It chooses the first pair in which one key was already gone when the other was
+// set. It is not enough that the keys of two holders existed at once: with several permits, this is normal. If there is
+// no such pair, the cause is that the servers granted more permits than there are, or that the cause was not recorded.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)
@@ -65,9 +64,9 @@ func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []recor
 	return pair, cause, records
 }
 
-// decideOne is like decide, but for only two of the grants in a clash. If the clash has more than two grants, and one
-// of the two keys did not disappear until the other had been set, the disappearance does not explain anything: both
-// keys existed when the permit was granted, even if the holder received the grant later.
+// decideOne is like decide, but for only two of the grants in a clash. With several permits, a key's disappearance
+// explains nothing if the other key had already been set: both keys existed when the permit was granted, even if the
+// holder received the grant later. In this case, decideOne returns GrantedTwice.
 func (t *judge) decideOne(c *clash) (Cause, []record) {
 	cause, records := t.decide(c)
 	if n := len(records); n > 0 && t.Permits() > 1 {
@@ -82,8 +81,8 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 
 // byTaker reports whether a key that disappeared at position gone was removed because a client, rather than the server,
 // decided that it had expired. The key must be a member of a set, since servers never remove members on their own. No
-// fault may have changed the server's clock. In addition, either the record must name the client's clock, or a fault
-// must have changed a client's clock.
+// fault may have changed the server's clock. The client's clock must be to blame: either the record says so, or a fault
+// had changed a client's clock.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	if e.Member == "" || t.clockStruck(gone) {

@@ -143,13 +143,13 @@ type abandonedKey struct {
 // abandoned finds, among the keys that exist at the moment now, the first one that nobody is going to release. There
 // are two cases:
 //
-//   - Its client gave up the attempt or left the section. The key never expires, or was still being extended, or
-//     remains because of its client's session.
-//   - Its client is still waiting for the lock, because an earlier try by the client set the key or because, in a
-//     queue, the client has not noticed that it is first.
+//   - Its client gave up the attempt or left the section. The key is still there because it never expires, because it
+//     is still being extended, because its client's session goes on, or because it is not yet due.
+//   - Its client is still waiting for the lock. The key is from an earlier try by the client or, in a queue, the client
+//     has not noticed that its key is first.
 //
-// A key that can expire must have been there for longer than a TTL. The servers that are up and have no abandoned key
-// must be too few for a quorum.
+// The key must have been there for longer than a TTL, unless it never expires and its client has given up or left. If
+// the other servers that are up are enough for a quorum, abandoned returns nil.
 func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *abandonedKey) {
 	var blocked []history.Process
 	for n := range t.blocking(keys) {
@@ -213,9 +213,9 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 	return x, true
 }
 
-// missedTurn reports whether a client has not noticed that its key, which has index n, is first in the queue. The
-// client must not have a later key in the queue. If the header counts the client's requests, the client must have
-// stopped sending them.
+// missedTurn reports whether a client has not noticed that its key, which has index n, is first in the queue. If the
+// client has another key later in the queue, missedTurn returns false. If the header says when the client's last
+// request arrived, that must have been more than a TTL ago.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 	client := t.makerOf(&keys[n])
 	_, known := t.History.Header.Asked[client]
@@ -231,8 +231,8 @@ func (t *judge) isSilent(client history.Process, now history.Time) bool {
 }
 
 // lastAsked returns the last time, up to the given time, at which one of a client's lock requests reached a server, or
-// 0 if none did. The header contains only the time at which the client's very last request arrived, and the longest gap
-// between two of its requests. If this is not enough to tell, known is false.
+// 0 if none did. The header contains only two facts about a client: when its very last request arrived, and the longest
+// period without a request. If these do not give the answer, known is false.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]
@@ -311,9 +311,9 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		sentence("Its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
 }
 
-// abandoning finds the latest fault that affected a key's server, or the link between that server and the key's client.
-// The fault must have been active when the key was set, or have struck later, but before the client's next event and
-// before the given position.
+// abandoning finds the latest fault that may explain why an abandoned key is still there. It must have affected the
+// key's server, or the link between that server and the key's client. It must have been active when the key was set or
+// between then and the client's next event, and must have struck before the position at.
 func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	e, next := &t.History.Events[x.set], x.set+1
 	for next < at && t.History.Events[next].Process != x.client {

@@ -11,9 +11,8 @@ type loss struct {
 	records []record
 }
 
-// lossTold finds out why a holder was told that it had lost its lock. It considers a loss only if it ended the lease
-// and was caused by the early removal of a key. It returns nil if the key expired on time, or if the lease ended in
-// another way.
+// lossTold returns why a holder lost its key early and was told of the loss. The lease must have ended when the holder
+// was told. lossTold returns nil if the lease ended in another way, or if the key expired on time.
 func (t *judge) lossTold(c *clash, l lateness) *loss {
 	g := &t.Grants[l.grant]
 	var last, then *trace.Span

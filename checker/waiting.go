@@ -127,9 +127,9 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether, while a server was unreachable, some attempt set keys on a quorum of servers within a
-// sixth of the TTL and still did not get the lock. Such an attempt probably failed because it waited too long for the
-// unreachable server. Only keys that were set in the given period count.
+// outlasted reports whether some attempt set keys on a quorum of servers within a sixth of the TTL and still did not
+// get the lock, while a server was unreachable. Such an attempt probably failed because it waited too long for the
+// unreachable server. Keys count only if they were set between the time since and the position at.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if !h.Service.Kind().Majority || !t.serverAway(at) {

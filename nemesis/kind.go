@@ -37,8 +37,8 @@ type definition struct {
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// Functions that inject the fault. A fault that strikes with the message that it affects has no trigger of its own,
-	// and is injected by arrange. All other faults begin at their trigger. A fault ends after its duration or, if a
+	// Functions that inject the fault. If a fault strikes with the message that it affects, it has no trigger of its
+	// own, and arrange injects it. All other faults begin at their trigger. A fault ends after its duration or, if a
 	// server went down, when the server restarts.
 	arrange, begin, end func(*striker)
 	// endless is set if a fault of this kind never ends unless its line specifies a duration.

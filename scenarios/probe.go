@@ -12,10 +12,10 @@ import (
 const moreAsks = 3
 
 // prober makes the probe acquire the locks. The probe is a client that checks, at the end of a run, that each lock can
-// still be acquired. An acquire is repeated if its result says nothing about the lock. That is the case if a fault
-// struck or ended after the probe had acquired a lock, or if the probe waited too long while one of its own messages
-// was in the slow tail of the network's delays. The last acquire is not cut short: it may wait until the run ends,
-// because a network that delays everything is a genuine reason for a long wait.
+// still be acquired. It repeats an acquire whose result says nothing about the lock. There are two such cases: a fault
+// struck or ended after the probe had acquired a lock, or the probe waited too long while one of its own messages was
+// in the slow tail of the network's delays. The last acquire is not cut short: it may wait until the run ends, because
+// a network that delays everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
@@ -98,8 +98,9 @@ func (p *prober) outdated() bool {
 }
 
 // delayed records that one of the probe's messages was in the slow tail of the network's delays. If the probe has
-// already waited too long, the message is not the reason, and delayed ignores it. The probe's waiting time is checked
-// in a separate event, because the probe may be sending the message right now.
+// already waited too long, delayed ignores the message, because it is not the reason for the wait. From then on, watch
+// checks how long the probe has been waiting. It runs as a separate event, because the probe may be sending the message
+// right now.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if p.late || from != history.Probe && to != history.Probe {
 		return

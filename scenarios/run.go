@@ -189,9 +189,9 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// order describes how strictly a fair lock promises to serve a client in order. place is how long the client's place in
-// the queue would last if the client crashed. Because a client gives up on a request after its timeout, two requests
-// may reach the servers in either order unless the time between them is longer than that.
+// order describes how strictly a fair lock promises to serve a client in order. Requests that are sent within the
+// client's timeout may reach the servers in either order, so the lock may serve them in either order (Slack). place is
+// how long the client's place in the queue would last if the client crashed.
 func (c *Client) order(place time.Duration, on *Servers) history.Order {
 	return history.Order{Slack: history.Of(c.Lock.Timeout), Turn: c.ttl(on) + history.Of(place+c.slack())}
 }

@@ -80,8 +80,8 @@ func (l *link) purpose(attempt, phase string) uint64 {
 const tailDraw = 0x7461696c
 
 // number returns the sequence number of a request among those with the same attempt and phase, in the order in which
-// their sender created them. A reply uses its request's number, because the times and the order of replies depend on
-// faults.
+// their sender created them. A reply does not get a number of its own but uses its request's, because the times and the
+// order of replies depend on faults.
 func (l *link) number(attempt, phase string) uint64 {
 	if l.w.opts.Endless { // counts per attempt would never be freed
 		return uint64(l.sent)

@@ -41,10 +41,11 @@ func grants(r *rand.Rand, n int) *history.History {
 	return h
 }
 
-// overlapsByPairs lists all pairs of spans that overlap, by comparing each pair. If sure is true, each span lasts only
-// as long as is certain, and two spans must overlap by more than the sum of both clock errors. If sure is false, each
-// span lasts as long as possible, and the gap between two spans may be up to that sum. One process's events are in the
-// order in which they were recorded.
+// overlapsByPairs lists all pairs of spans that overlap, by comparing each pair. If sure is true, it lists the pairs
+// that certainly overlap: each span lasts only as long as is certain, and the overlap must be longer than the sum of
+// both clock errors. If sure is false, it lists the pairs that may overlap: each span lasts as long as possible, and
+// there may be a gap up to that sum between them. Spans of the same process are compared without clock errors, and only
+// if sure is true.
 func overlapsByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (pairs [][]int) {
 	at := func(s trace.Span) (from, to int64) {
 		g := &t.Grants[s.Grant]
@@ -127,8 +128,8 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 	}
 }
 
-// crowdsByChoices lists, for each span, the first choice of earlier spans that forms a crowd with it. A crowd has one
-// more span than there are permits, and each pair of its spans is one of the given pairs.
+// crowdsByChoices lists, for each span, the first crowd that it forms with earlier spans, by trying all choices of
+// them. A crowd has one more span than there are permits, and every two of its spans are one of the given pairs.
 func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	related := func(group []int) bool {
 		for n, j := range group {

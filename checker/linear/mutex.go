@@ -15,10 +15,9 @@ type MutexOp struct {
 	Shared  bool // two sections may overlap if both are shared
 	Client  int  // number of the client in whose row the operation is drawn, from 0
 	Name    string
-	// Call and Return are event positions. The operation takes effect between them. Two operations never have the same
-	// position, with two exceptions. A leave whose release never returned, or was never called, has a Return of
-	// Forever. The leaves that a crash causes have the same Call: the first position at which the crash may have
-	// happened.
+	// Call and Return are event positions. The operation takes effect between them. No position is used twice, with two
+	// exceptions. If a leave's release never returned, or was never called, its Return is Forever. If a crash causes
+	// several leaves, they have the same Call: the first position at which the crash may have happened.
 	Call, Return int64
 }
 

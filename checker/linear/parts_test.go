@@ -87,8 +87,9 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly has a hundred clients waiting throughout. Any of them may be the next to enter,
-// so there are too many orders to try at once. A part contains only the clients that enter in it, so it can be checked.
+// TestManyWhoWaitAreTooManyAtOnceOnly has a hundred clients waiting throughout. Any of them may be the next to enter.
+// If porcupine judges the whole history at once, there are too many possible orders. If it judges the history in parts,
+// it can decide, because each part contains only the clients that enter in it.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	called := make([]int64, 100)

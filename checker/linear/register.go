@@ -20,9 +20,10 @@ type Update struct {
 	Call, Return int64
 }
 
-// updateStep is the step function of a register. It does not need a special case for an optional update that never took
-// effect: such an update's Return is Forever, so it can come last in an order, where nothing reads its effect. If the
-// current value is not the one that the update read, the step leaves it unchanged.
+// updateStep is the step function of a register: it returns the value after update u, and whether u is possible. If the
+// current value is not the one that u read, u is not possible, unless it is blind or optional. An optional update then
+// leaves the value unchanged. If an optional update never took effect, its Return is Forever, so it can also come last
+// in an order, where nothing reads its effect.
 func updateStep(value string, u *Update) (string, bool) {
 	switch {
 	case u.Blind || value == u.Read:

@@ -68,10 +68,10 @@ func Merge(parts []Part) (*history.History, error) {
 	return out, nil
 }
 
-// knows adds to a header what a part says about the processes that it recorded: their clocks' maximum errors, and the
-// times at which their records end. A process's record ends at the end given in the part's header or at the last event,
-// whichever is later. If the file is truncated, it ends at the last event. But if the part's header gives an end for
-// that process (Seen), that end is used.
+// knows adds to a header what the part p says about the processes that it recorded: their clocks' maximum errors, and
+// the times at which their records end. If p's header gives an end for a process (Seen), that process's record ends
+// then. Otherwise, it ends at the end that the header gives for the whole part or at the last event, whichever is
+// later. If the file is truncated, the end given for the whole part does not count.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never

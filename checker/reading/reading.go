@@ -114,8 +114,8 @@ func (n *nesting) failed() (count int) {
 }
 
 // called finds the call that the return e belongs to, and removes it from the list. This is the call by the same
-// attempt or, if there is none, the oldest call for which either the call or e does not name an attempt. called returns
-// -1 if there is no such call.
+// attempt. If there is none, it is the oldest call that could belong to e because the call or e does not name an
+// attempt. called returns -1 if there is no such call, either.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {

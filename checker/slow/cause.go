@@ -120,10 +120,10 @@ func (r *reading) neededUntil(w *window) int {
 }
 
 // passedOn returns the position at which another client, while it was releasing the lock, set the key that the holder
-// of window w uses. This is the last of the lock's keys that was set while the holder was asking. The key must still
-// have been present at the grant, and the other client must have called its release before it set the key. passedOn
-// returns -1 if there is no such key, if the history records which servers the holder counted, or if the holder's own
-// key was still in place.
+// of window w uses. Candidates are the keys of the lock that were set while the holder was asking; only the last of
+// them counts. It must still have been present at the grant, and the other client must have called its release before
+// it set the key. If there is no such key, passedOn returns -1. It also returns -1 if the history records which servers
+// the holder counted, or if the holder still had a key of its own.
 func (r *reading) passedOn(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -162,9 +162,10 @@ func (r *reading) passedOn(w *window) int {
 	return -1
 }
 
-// earlierKey returns the same client's earlier attempt whose key window w depends on: the last attempt that set a key
-// before the window was recorded, not counting the given exception. The key must still have been present at that time.
-// earlierKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// earlierKey returns the same client's earlier attempt whose key window w depends on. This is the last attempt that set
+// a key before the window was recorded. The key must have existed for as long as neededUntil says. The attempt given as
+// except does not count, and neither does a key that an attempt set while it was releasing the lock. earlierKey returns
+// "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -200,9 +201,9 @@ func (r *reading) earlierKey(w *window, except history.Attempt) history.Attempt 
 	return ""
 }
 
-// joinedKey returns another client's attempt if window w's client has joined its key, for example a reader count. This
-// is the attempt whose key the window's own attempt last extended before its grant, not counting the given exception.
-// joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
+// joinedKey returns another client's attempt whose key (for example, a reader count) the client of window w has joined.
+// This is the last key that the window's own attempt extended before its grant. The attempt given as except does not
+// count. joinedKey returns "" if there is no such attempt, or if the window's own attempt has set a key.
 func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	before := r.Events[:w.at]
 	if w.attempt == "" || slices.ContainsFunc(before, func(e history.Event) bool {
@@ -218,9 +219,9 @@ func (r *reading) joinedKey(w *window, except history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns a copy of window w with the attempt whose key w depends on. The key may have been passed on (see
-// passedOn), may belong to the same client's earlier attempt (see earlierKey), or may have been joined (see joinedKey).
-// If w depends on its own key, restingOn returns w itself. other is the other window's attempt.
+// restingOn returns window w or, if w depends on another attempt's key, a copy of w with that attempt. Such a key may
+// have been passed on by another client (see passedOn), may belong to an earlier attempt of the same client (see
+// earlierKey), or may have been joined (see joinedKey). other is the attempt of the other window.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of, joiner := r.earlierKey(w, other), history.Attempt("")
 	if given := r.passedOn(w); given >= 0 {
@@ -306,12 +307,13 @@ func (r *reading) oneService() bool {
 // its own copy, the list must contain at most one server from each group.
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
-// record finds the record, in one group of servers, that shows why two windows overlap. A window depends on the last
-// key that its attempt set before the window was recorded, or on a list element that the attempt took later. The victim
-// is the window with the key that was set first. record looks for the disappearance (key-gone) of the victim's key
-// before the other key was set. If the victim's key was set again in between, an earlier disappearance does not count.
-// In a queue (etcd, ZooKeeper) the other key is set earlier, so the disappearance may be at any position before the
-// later grant. ofA reports whether window a is the victim.
+// record finds the record, in one group of servers, that shows why two windows overlap.
+//
+// A window depends on the last key that its attempt set before the window was recorded or, if the attempt took a list
+// element after that, on the element. The victim is the window whose key was set first. Usually, the record is that of
+// the disappearance (key-gone) of the victim's key before the other key was set. A disappearance does not count if the
+// victim's key was set again before the other key. In a queue (etcd, ZooKeeper), both keys exist at once, so the
+// disappearance may also be later, before the later grant. ofA reports whether window a is the victim.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string, ofA bool) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
@@ -405,9 +407,10 @@ func (r *reading) took(w *window, group []history.Process) int {
 	return -1
 }
 
-// overwritten returns the first position, after set and before bound, at which another attempt overwrote the victim's
-// key, which was set at position first. Only servers accepted by serves count, and only until the key expired.
-// overwritten returns -1 if there is no such position.
+// overwritten returns the first position before bound at which another attempt overwrote the victim's key, on the same
+// server and for the same member, or -1 if there is none. The key was set at position first and, if set is not
+// negative, again at position set. Only positions after these count, and only if serves accepts the server there. If
+// the history does not record expiries, a key that was due was not overwritten.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -447,8 +450,8 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether the event at position i is a useless lease extension, which means that a member extended the
-// lease although another member was in charge, according to the last takeover of all leases before it. A takeover is
+// inVain reports whether the event at position i is an extension of a lease by a member that is not the leader. Such an
+// extension has no effect. The leader is the member that was the last to take over all leases before i. A takeover is
 // recorded as a key-prolonged event that no attempt requested.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
@@ -497,9 +500,9 @@ func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }
 
-// sessionEnded reports whether a fault ended the process's session and none of the process's other keys expired between
-// then and position gone. Keys that expire at the same time as the key in the event at that position do not count,
-// because a session ends with all its keys.
+// sessionEnded reports whether a fault ended process p's session, and the key that expired at position gone was the
+// first of p's keys to expire after that. Keys that expire at the same time count as one, because a session ends with
+// all its keys.
 func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
 	for i := range gone {
@@ -539,10 +542,10 @@ func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	return lost
 }
 
-// expiry explains why the victim's key expired. It compares when the key ended with the deadline given by the key's
-// last set or extension. It tolerates 2 ms because Redis rounds to whole milliseconds twice. It also looks for a data
-// loss that undid a later deadline. An early end is the reason only if the key would otherwise still have been present
-// when the other key was set.
+// expiry explains why the victim's key expired. An expiry was early if it was more than 2 ms before the deadline given
+// by the key's last set or extension; the tolerance is there because Redis rounds to whole milliseconds twice. An early
+// expiry is the reason only if the key would otherwise still have been present when the other key was set. Otherwise,
+// expiry looks for a data loss that undid a later deadline, and for other reasons.
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {

@@ -88,9 +88,8 @@ func (r *reading) supersededBefore(i int) int {
 }
 
 // earlier reports whether grant a comes before grant b: a.granted < b.since. If these times do not order the grants,
-// the tokens do, unless a grant has no token or the tokens are equal. If a grant lacks the times, earlier uses the
-// acquire's return instead of the time of the decision, and its call instead of the time of the request. Holders that
-// share a lock do not supersede each other.
+// their tokens do. If a grant has no token or the tokens are equal, earlier returns false. If a grant has no times, the
+// acquire's call takes the place of since, and its return that of granted. Two shared grants are never in order.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
@@ -113,9 +112,9 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy implements part (b) of the law. It checks whether the write at position i loses an update. This is the case if
-// the write was not computed from the value that it overwrites. If so, lostBy returns the position at which the writer
-// learned the value from which it did compute the write. Otherwise it returns -1.
+// lostBy implements part (b) of the law. If the write at position i loses an update, it returns the position at which
+// the writer learned the value from which it computed the write. Otherwise it returns -1. A write loses an update if it
+// was not computed from the value that it overwrites.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
 	lost := -1 // the previous write, whose value is overwritten
@@ -154,10 +153,10 @@ func (r *reading) firstValue(i int) string {
 	return ""
 }
 
-// basis returns the value from which the accepted write at position i was computed: the value that the client knew when
-// it made the write call. If the history does not record the call, it is the value of the attempt's last accepted read
-// or write. basis also returns the position at which the client learned the value (-1 if it read nothing), and the
-// position at which it requested the value.
+// basis returns the value from which the accepted write at position i was computed. If the history records the call of
+// the write, this is the value that the client knew then (see known). Otherwise, it is the value of the attempt's last
+// accepted read or write. at is the position at which the client learned the value, or -1 if it read nothing. asked is
+// the position at which it requested the value.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {
@@ -182,8 +181,9 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 	return own, own, r.Events[own].Value
 }
 
-// known returns the value that a client knew when it made the write call at position i: the value of its last read, or
-// of a write that was confirmed after that read. While a write's outcome is unknown, at is -1.
+// known returns the value that a client knew when it made the write call at position i. This is the value of its last
+// read or, if a write was confirmed after that read, the value of that write. at and asked are the positions at which
+// the client learned and requested the value. If the outcome of a write since the last read is unknown, at is -1.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

@@ -58,10 +58,10 @@ func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Tim
 	return released < g.Granted || released == g.Granted && until > g.Granted
 }
 
-// openEnd returns the end of a lease whose end was not recorded: the time at which the holder learned that the lock was
-// lost. But if the key ended earlier, and the holder was paused at any time since it last renewed the key, the lease
-// ended with the key. A key without an expiry counts as ended once it has not been renewed for a TTL. Setting a key
-// again after it has ended does not count.
+// openEnd returns the end of a lease whose end was not recorded. Usually this is when the holder learned that the lock
+// was lost. If the holder was paused at any time since it last renewed the key, and the key ended earlier, the lease
+// ended with the key. A key without an expiry ends once it has not been renewed for a TTL. If the key was set again
+// after it had ended, the lease ended all the same.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	ends := func(i int) history.Time {
 		e := r.Events[i]
@@ -329,9 +329,9 @@ func (r *reading) sectionCause(a, b *section) string {
 	return "never renewed"
 }
 
-// lossTold returns the reason why a holder lost its key early, if the holder was told of the loss and its lease ended
-// at the given time. In all other cases, it returns "": for example, if the key expired on time, if b's key was set
-// before the holder's, or if the holder is b itself.
+// lossTold returns the reason why a holder lost its key early. The holder must have been told of the loss, and its
+// lease must have ended at the given time. Otherwise, lossTold returns "". It also returns "" if the key expired on
+// time, if b's key was set before the holder's, or if the holder is b itself.
 func (r *reading) lossTold(holder, b *section, ended history.Time) string {
 	for _, x := range r.windowOf(holder) {
 		g := r.Events[x.at].Grant
@@ -377,9 +377,9 @@ func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	return holder, ended
 }
 
-// cutShort reports whether a fault ended the holder's session. Either the key expired before its deadline, or its
-// deadline had already passed when the key was set. In both cases, the key must be gone by the end of the lease, and
-// the lease must have been valid when it was granted.
+// cutShort reports whether a fault ended the holder's session and thereby its key. There are two signs of this: the key
+// expired before its deadline, or its deadline had already passed when the key was last set or extended. The key must
+// be gone by the end of the lease, and the lease must have been valid when it was granted.
 func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	if holder.lease == nil || ended <= holder.lease.Granted {
 		return false
@@ -401,10 +401,11 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	return false
 }
 
-// neverRenewed reports whether a holder worked for longer than its lease lasted, and the history records its key but no
-// request to extend it. The work ends when the holder leaves or, if the holder is b itself, when it enters. It must
-// also take longer than any lease of the lock recorded up to the holder's grant. A lease that had already ended when it
-// was granted does not count, because it could not have been renewed.
+// neverRenewed reports whether a holder worked for longer than its lease lasted, although the history records its key
+// but no request to extend it (see unasked). The work ends when the holder leaves or, if the holder is b itself, when
+// it enters. The work must also take longer than every lease of the lock recorded up to the holder's grant. If the
+// lease had already ended when it was granted, neverRenewed returns false, because such a lease could not have been
+// renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {

@@ -33,9 +33,9 @@ func (r *reading) withoutEffect(s *section) bool {
 	})
 }
 
-// inTheWayOf reports whether a fault may have kept a section's release from taking effect. Such a fault affects the
-// client, a server or a link between them. If the servers act together, it may also affect a link between servers. If
-// the history does not say what a fault affected, it may have been anything.
+// inTheWayOf reports whether a fault may have kept a section's release from taking effect. It may if it affects the
+// client, a server or a link between them. If the servers act together, it may also if it affects a link between
+// servers. If the history does not say what a fault affects, it may always.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
 	other := s.done == r.none || r.Events[s.done].Type != history.OK // the release may have been made by another client
 	parties := []string{}
@@ -206,9 +206,8 @@ func (r *reading) keysOf(client history.Process, lock history.Lock, by int) (own
 	return own
 }
 
-// putBack reports whether the key means that the lock is free. It does if the attempt that set it had already called
-// its release. It also does if that attempt had acquired the lock by deleting a key like this one, and then set the key
-// again.
+// putBack reports whether the key k means that the lock is free. There are two cases. The attempt that set k had
+// already called its release. Or that attempt had acquired the lock by deleting a key like k, and set k after that.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	var by *section // the latest section of that attempt
 	for _, s := range r.sections {

@@ -128,10 +128,10 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 }
 
 // undisturbed reports whether nobody else held or requested the lock from one TTL before a's call until position end.
-// An earlier hold by the same client is ignored if its release returned ok and no fault was active between that hold's
-// request and a's call. But overlapping requests by one client are not ignored, since they belong to different tasks.
-// undisturbed also returns false if, within that TTL, the only member of a service with sessions restarted and lost its
-// data.
+// An earlier hold by the same client does not count if its release returned ok before a's call and no fault was active
+// between that hold's request and a's call. A later request by the same client counts only if it overlaps with a,
+// because it then belongs to a different task. If a service with sessions has a single member, and this member
+// restarted within that TTL and lost its data, undisturbed returns false.
 func (r *reading) undisturbed(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service.Kind().Sessions
@@ -186,11 +186,13 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor reports whether acquire a could have succeeded between its call and position end. The client must have been
-// up, not paused, and must have had a session. A quorum of servers must have been up and reachable from the client.
-// Until position acquired, at which the acquire ended, these servers must also have been free of keys that block it. If
-// there are fewer groups than the quorum, the members of the single service are counted. Otherwise each group counts as
-// one server, which is up while all of the group's members are up and can reach each other.
+// quorumFor reports whether acquire a could have succeeded between its call and position end. Throughout, the client
+// must have been up, not paused, and must have had a session, and a quorum of servers must have been up and reachable
+// for it. Until position acquired, at which the acquire ended, there must also have been no key on these servers that
+// blocks a.
+//
+// If the servers are one service (see oneService), its members are counted. Otherwise each group counts as one server,
+// which is up while all of the group's members are up and can reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]

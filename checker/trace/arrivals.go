@@ -25,10 +25,10 @@ type arrivals struct {
 }
 
 // Overtakings returns, in order, a lock's grants that overtook other processes. If a grant overtook several processes,
-// only the one that asked first is named. Overtaking a process is excused if a fault may have affected that process
-// while it was waiting, or within Order.Turn before it asked. kept is the number of grants that kept the order while
-// another process, which had asked later, was still waiting. It leaves out grants to processes that a fault may have
-// affected.
+// only the one that asked first is named. If a fault may have affected a process while it was waiting, or within
+// Order.Turn before it asked, overtaking it is excused. kept is the number of grants that kept the order although
+// another process, which had asked later, was still waiting. If a fault may have affected the process that got such a
+// grant, the grant is not counted.
 func (t *Trace) Overtakings(lock int) (found []Overtaking, kept int) {
 	l := &t.Locks[lock]
 	v := arrivals{t: t, asks: l.Asks}
@@ -98,9 +98,9 @@ func (v *arrivals) leavesBehind(g *Grant) bool {
 	return false
 }
 
-// waitsFor reports whether a process was still waiting for the lock when another process got grant g. It was not in two
-// cases: its own grant had been decided no later than g, or it gave up its acquire before g or within Order.Slack after
-// g.
+// waitsFor reports whether acquire a was still waiting for the lock when another process got grant g. If a was granted
+// the lock, it was waiting if its grant was decided after g. If a gave up, it was waiting if it did so more than
+// Order.Slack after g. If a never ended, it was waiting.
 func (t *Trace) waitsFor(a *Ask, g *Grant) bool {
 	switch {
 	case a.Grant >= 0:
@@ -118,10 +118,9 @@ type affected struct {
 	until  history.Time // when the last of the faults before next was over
 }
 
-// disturbedAt returns the position from which a fault may affect an acquire. This is the position of the acquire's call
-// if a fault was active within Order.Turn before the call. Otherwise, it is the position at which the next fault
-// strikes, or Open if there is none. disturbedAt must be called for the acquires one by one, in the order of their
-// calls.
+// disturbedAt returns the position from which a fault may affect acquire a, or Open if there is none. If a fault was
+// active within Order.Turn before the acquire's call, this is the position of the call. Otherwise, it is the position
+// at which the next fault strikes. disturbedAt must be called for the acquires one by one, in the order of their calls.
 func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	x := by[a.Process]
 	if x == nil {
@@ -168,10 +167,10 @@ type Idle struct {
 	Since, Until history.Time
 }
 
-// LeftFree returns the periods longer than turn (see history.Order.Turn) during which a process was waiting for a lock,
-// no process held or acquired it, and no fault was active. A process does not count as waiting if a never-ending fault
-// may be affecting it. LeftFree returns at most the given number of periods, in the order in which they became too
-// long.
+// LeftFree returns the periods longer than turn (see history.Order.Turn) in which a lock was left free: a process was
+// waiting for it, no process held or acquired it, and no fault was active. If a never-ending fault may be affecting a
+// process, this process does not count as waiting. LeftFree returns at most the given number of periods, in the order
+// in which they became too long.
 func (t *Trace) LeftFree(turn history.Time, most int) (all []Idle) {
 	waits := t.waits()
 	s := queues{t: t, waits: waits, over: make([]bool, len(waits)), locks: make([]queue, len(t.Locks)),

@@ -25,11 +25,11 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 
 // lastDue returns when a grant's keys were due to expire, and when they were last set or extended. It considers only
 // what was recorded before the holder was told that the lock was lost. A key without an expiry is due once it has not
-// been renewed for a TTL.
+// been renewed for a TTL. If a key expired during the lease and was set again, the second time does not count, because
+// another client may have held the lock in between.
 //
-// A key that was set again after it had expired during the lease does not count, because another client may have held
-// the lock in between. If a quorum of servers decides, lastDue returns the times of the key whose expiry ends the
-// quorum. It returns Never if the servers recorded too few keys for a quorum.
+// If a quorum of servers decides, lastDue returns the times of the key after whose expiry too few keys are left for a
+// quorum. If the servers recorded too few keys for a quorum, it returns Never.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process

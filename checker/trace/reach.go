@@ -55,8 +55,8 @@ func (x *Impact) IsLike(y Impact) bool {
 }
 
 // QuorumReachable reports whether a client could reach a quorum of servers throughout the positions from call to end.
-// The client and these servers must have been up and not paused. The position call must not be lower than in the
-// previous use.
+// The client and these servers must have been up and not paused. QuorumReachable must be called in ascending order of
+// call.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)
@@ -85,8 +85,8 @@ func (t *Trace) spares(f *Fault, client history.Process) bool {
 }
 
 // add records what the client can no longer use because of f: the servers that f strikes, the servers at the far end of
-// a link that f breaks, and links within a group. If the history was recorded by another program, it may be unknown
-// which process is at which end of a link.
+// a link that f breaks, and links within a group. A history recorded by another program may not say which process is at
+// which end of a link (f.To is empty). In that case, add records all servers that f names.
 func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {

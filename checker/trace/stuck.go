@@ -54,9 +54,10 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 }
 
 // Stuck returns the waiters that were stuck for longer than limit while no fault was in progress. Each waiter is
-// reported once per period between faults. The first waiter that still had a quorum of servers comes first, because
-// waiters without a quorum are blocked by the missing servers. The rest are in the order in which they became overdue;
-// most limits their number.
+// reported once per period between faults. The waiters are in the order in which they became overdue, with one
+// exception: the first waiter that still had a quorum of servers comes first, because waiters without a quorum are
+// blocked by the missing servers. most is the maximum number of waiters. If that first waiter would not be among them,
+// it is added.
 //
 // To save time, Stuck does not determine which locks are making no progress until some wait has lasted longer than
 // limit.
@@ -106,9 +107,10 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	return all
 }
 
-// pass applies all turns at one moment: waits, holds and faults that begin or end. A lock that made no progress before
-// and after these turns counts as having made none in between, unless it was acquired, or a holder released or lost it.
-// A holder's crash does not count as progress. Only if closely is set does pass determine which locks make progress.
+// pass applies all turns at one moment: waits, holds and faults that begin or end. If closely is set, it then
+// determines which locks make progress. A lock that made no progress before and after these turns counts as having made
+// none in between. It did make progress if it was acquired, or if a holder released or lost it, but not if a holder
+// crashed.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -195,10 +197,9 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.withoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
-// settle computes the largest set of locks that are not making progress, or that will stop making progress at some
-// later moment if nothing else happens. It first assumes that no lock with waiters is making progress, and then revises
-// this assumption until nothing changes. In this way, locks whose waiters are waiting for each other in a cycle remain
-// in the set.
+// settle determines which locks are making no progress, or will stop making progress at some later moment if nothing
+// else happens, and stores these moments in s.since. It first assumes that no lock with waiters is making progress, and
+// corrects this until nothing changes. So locks whose waiters are waiting for each other in a cycle make no progress.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {
@@ -217,10 +218,10 @@ func (s *standstill) settle(now history.Time) {
 	}
 }
 
-// holderStuck returns the moment from which holder n counts as stuck. If n is waiting for a lock that is not making
-// progress, this is when that wait began, or when the lock stopped making progress if that is later. If nothing limits
-// its hold, it is when the hold reached the duration that the header declares. If both apply, it is the earlier moment.
-// Otherwise it is never.
+// holderStuck returns the moment from which holder n counts as stuck, or never. If n is waiting for a lock that is not
+// making progress, n is stuck from the moment at which this wait began, or at which the lock stopped making progress if
+// that is later. If nothing limits n's hold, n is stuck from the moment at which the hold reached the duration that the
+// header declares. If both apply, the earlier moment counts.
 func (s *standstill) holderStuck(n int32) history.Time {
 	g := &s.t.Grants[n]
 	from := never
@@ -233,9 +234,9 @@ func (s *standstill) holderStuck(n int32) history.Time {
 	return from
 }
 
-// follow goes from waiter n to a holder of the lock that n is waiting for, if this holder is itself waiting, then to a
-// holder of the lock that this holder is waiting for, and so on. It stops at a waiter that it has already visited, or
-// when no holder is waiting.
+// follow finds out what waiter n is ultimately waiting for. It goes from n to a holder of the lock that n is waiting
+// for, if this holder is itself waiting, then to a holder of the lock that this holder is waiting for, and so on. If it
+// comes to a waiter that it has already visited, it returns the cycle. root is the last waiter that it visited.
 func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	var path []int32
 	for {

@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// LastTaken returns the last position before the given one at which an attempt took a lock's key that any client may
-// take (see history.Event.Takes) from a server unit, or -1 if there is none. The servers in a unit share one copy of
-// the lock.
+// LastTaken returns the last position before the given one at which the given attempt took a key of the lock from a
+// unit, or -1 if there is none. A unit consists of the servers that share one copy of the lock. Only keys that any
+// client may take count (see history.Event.Takes).
 func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
 	for _, at := range slices.Backward(t.taken) {
 		e := &t.History.Events[at]
@@ -20,8 +20,8 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 }
 
 // WasOffered reports whether a change takes a key that shows that the lock is free. For example, the first client may
-// put a token into a list, and clients then acquire the lock by taking the token. Such a key belongs to nobody: the
-// attempt that set it did not acquire the lock that way. There are three cases: that attempt was never granted the
+// put a token into a list, and clients then acquire the lock by taking the token. Such a key belongs to nobody, because
+// the attempt that set it does not hold the lock through it. There are three cases: that attempt was never granted the
 // lock; it set this key first and took such a key later; or it got the lock by taking such a key, and then returned it
 // to the list.
 func (t *Trace) WasOffered(c Change) bool {
@@ -44,10 +44,10 @@ func (t *Trace) PutsBack(at int, n int32) bool {
 	return g.OK < at && at < g.Release && t.LastTaken(Setter(e), e.Lock, e.Process, g.OK) >= 0
 }
 
-// Spent is for locks that a client gets by taking an element from a list. If the list is empty at the given position,
-// Spent returns the position at which its last element was taken. It returns -1 if an element is left, or if the lock
-// is of another kind. An element also counts as taken if the attempt that took it was never granted the lock, for
-// example because its request arrived late.
+// Spent returns the position at which the last element of a list was taken, for a lock that a client gets by taking an
+// element. It returns -1 if the list still has an element at the position at, or if the lock is of another kind. An
+// element counts as taken even if the attempt that took it was never granted the lock, for example because its request
+// arrived late.
 func (t *Trace) Spent(lock int32, at int) (last int) {
 	last = -1
 	for k, i := range t.Keys {

@@ -161,9 +161,9 @@ func (r *request) check(c *cobra.Command, files []string) error {
 // smallestRate is the minimum for --until-rate. It takes about 3·10^15 runs without a violation to show that rate.
 const smallestRate = 1e-15
 
-// enough is the default number of seeds for an exploration that a rule will stop. The more seeds there are, the more of
-// them each worker gets at a time. With a larger number, these portions would be too large, because a portion counts
-// only when it is complete.
+// enough is the default number of seeds for an exploration that a rule will stop. It limits how many seeds each worker
+// gets at a time, because that number grows with the number of seeds. A portion counts only when it is complete, so it
+// must not be too large.
 const enough = 80_000_000
 
 // settle sets the defaults that depend on other flags.

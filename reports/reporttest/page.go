@@ -47,9 +47,10 @@ func Page(text string) error {
 	}
 }
 
-// safe returns an error that describes what is wrong with a page that shows text written by others. The page's policy
-// must come first and must contain the hash of each inline script and style. The page must not contain anything that
-// such a policy forbids, such as style attributes, because browsers would ignore it.
+// safe checks a page that shows text written by others, and returns an error that says what is wrong with it. The page
+// must have a policy, which must come before all scripts and styles and contain the hash of each inline one. The page
+// must not contain anything that such a policy forbids, such as style attributes, because browsers would ignore it. It
+// must not contain hidden characters, either.
 func safe(text string) error {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) }
 	if i := strings.IndexFunc(text, hidden); i >= 0 {

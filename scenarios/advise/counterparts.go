@@ -84,9 +84,9 @@ func singly(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
 	return list
 }
 
-// cast returns the counterparts that follow from an assignment of roles. The ith changed group takes over the faults of
-// the old group with index masters[i], and its kth replica takes over those of that group's replica with index
-// replicas[k].
+// cast returns the counterparts for an assignment of roles, where masters and replicas contain indexes of old groups
+// and of their replicas. The ith changed group takes over the faults of the old group masters[i]. Its kth replica takes
+// over the faults of that group's replica replicas[k].
 func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts {
 	with := counterparts{}
 	for _, group := range old {
@@ -108,9 +108,10 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 	return with
 }
 
-// casting assigns roles to the members after a change. A role is an old member struck by a fault: the member with this
-// role suffers the fault instead. A member without a role is unharmed. If there are at least as many members as before,
-// every role is assigned, and an added member may have any role. If there are fewer, no role is assigned twice.
+// casting assigns roles to the members after a change. There is one role for each old member that is struck by a fault:
+// the new member with this role suffers the fault instead. A new member without a role is unharmed. If members were
+// added, every role is assigned, and an added member may have any role, even if another member has it, too. If members
+// were removed, roles may be left over, and no two members have the same one.
 type casting struct {
 	before, after int
 	same          bool // the members are the same and keep their roles

@@ -21,11 +21,14 @@ type variation struct {
 	growth float64
 }
 
-// plan returns the ith variation, counted from 0, and gives it the seed. The first len(sim.Points) variations change
-// when each fault strikes. If a fault strikes at a point in the lock's life, it strikes at the ith point instead. If it
-// strikes at a given time, it strikes a little later, since the lock may have become slower. If it strikes with a
-// message, it strikes with a later one. The next len(lengths) variations change how long the faults last, but not when
-// they strike. All other variations are drawn at random.
+// plan returns the ith variation, counted from 0, and gives it the seed.
+//
+// The first len(sim.Points) variations change when each fault strikes. A fault that strikes at a point in the lock's
+// life strikes at the ith point instead. A fault that strikes at a given time strikes a little later, since the lock
+// may have become slower. A fault that strikes with a message strikes with a later one.
+//
+// The next len(lengths) variations change how long the faults last, but not when they strike. All other variations are
+// drawn at random. If one of the first variations is not a valid plan, a random one takes its place.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)

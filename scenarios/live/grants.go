@@ -182,9 +182,9 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when the client sent each request that has been answered. Such a request extends the ZooKeeper
-// session, unless it has ended, until one TTL after the request was sent. The answer also tells the client which keys
-// it has set.
+// follow records when the client sent each request that has been answered. If the client uses a ZooKeeper session that
+// has not ended, such a request extends it until one TTL after the request was sent. The answer also tells the client
+// which keys it has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {

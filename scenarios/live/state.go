@@ -120,11 +120,10 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	}
 }
 
-// attemptOf returns the attempt that made a request from the user's client. The request belongs to an earlier attempt
-// if it contains an owner value of that attempt, the most recent attempt has not set the same value, and the server
-// still has the key that the earlier attempt set with this value. Otherwise, the request belongs to the most recent
-// attempt. So if a client uses one value for all attempts, a request about a later key is not attributed to an earlier
-// attempt.
+// attemptOf returns the attempt that made a request from the user's client. Usually this is the most recent attempt. It
+// is an earlier attempt if three conditions are met: the request contains an owner value of that attempt, the server
+// still has the key that the attempt set with this value, and the most recent attempt has not set the same value. So if
+// a client uses one value for all attempts, a request about a later key is not attributed to an earlier attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)

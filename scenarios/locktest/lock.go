@@ -33,9 +33,9 @@ type Lock interface {
 }
 
 // Expiring is a Lock that reports how long it is valid, by its client's wall clock (time.Now). ValidUntil is called
-// when Lock or Extend has returned nil, and whenever a server's answer has reached the client or the client checks its
-// lock. It is also called again at the time that it last returned. So a lock that renews itself counts as valid for
-// exactly as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+// when Lock or Extend has returned nil, whenever a server's answer has reached the client or the client checks its
+// lock, and at the time that ValidUntil last returned. So a lock that renews itself counts as valid for exactly as long
+// as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
 //
 // ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return
 // immediately. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, measured from the

@@ -15,11 +15,11 @@ type common struct {
 
 func newCommon() *common { return &common{turn: make(chan struct{}, 1)} }
 
-// Shared returns the object that a client's locks have in common, such as a connection pool, or the object from which a
-// program gets the locks for all its keys. New calls it when clients use several locks (Config.Locks). The first call
-// for a client creates the object by calling open, and later calls return the same object. If open returns an error,
-// Shared returns that error, and the next call tries again. If the object is an [io.Closer], it is closed at the end of
-// the run, at the same time as the locks. Like the locks, it must not be shared between clients.
+// Shared returns the object that a client's locks have in common, such as a connection pool or the factory that makes
+// the locks for all keys. Call it in New if clients use several locks (Config.Locks). The first call for a client
+// creates the object by calling open, and later calls return the same object. If open returns an error, Shared returns
+// that error, and the next call tries again. If the object is an [io.Closer], it is closed at the end of the run, at
+// the same time as the locks. Like the locks, it must not be shared between clients.
 func Shared[T any](c *Client, open func() (T, error)) (T, error) {
 	s := c.shared
 	s.turn <- struct{}{}

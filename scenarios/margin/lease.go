@@ -125,9 +125,9 @@ func (r *Reader) setAgain(h *hold, until history.Time) bool {
 	return false
 }
 
-// keysLost returns the keys that were lost in way w (or in any way, if w is Mixed), at most one per unit (a server or a
-// group). It also returns, in ascending order, the times from which units could grant the lock to the next client.
-// There is one time for each unit that lost such a key, and one for each unit that never had a key.
+// keysLost returns the keys that were lost in way w (or in any way, if w is Mixed), at most one for each unit (a server
+// or a group). free contains, in ascending order, the times from which units could grant the lock to the next client.
+// It has one time for each unit that lost such a key, and one for each unit that never had a key.
 func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -162,9 +162,9 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	return 0.5
 }
 
-// struck returns how close a matching fault came to striking one of the servers between begin and end. The result is
-// less than 0.5 if a fault struck in that period, and 1 if there is no such fault. The earlier in the period a fault
-// strikes, the closer it counts, because it leaves more time for other faults.
+// struck returns how close a matching fault came to striking one of the servers between begin and end, as a number from
+// 0 to 1; a smaller number means closer. If a fault struck in that period, the number is less than 0.5. The earlier it
+// struck, the smaller the number, because it left more time for other faults. If there is no such fault, it is 1.
 func (r *Reader) struck(servers []history.Process, begin, end history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
 	best := 1.0
@@ -330,9 +330,9 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 }
 
 // nearest measures how close other clients came to the lock between begin and end. far is the time between this period
-// and the nearest other grant, as a fraction of the TTL. missing says how close another attempt came to a quorum in
-// this period: it is the fraction of a quorum that the most successful attempt failed to get. If the lock has n
-// permits, far and missing describe the nth nearest grant and attempt (see nth).
+// and the nearest other grant, as a fraction of the TTL. missing is the fraction of a quorum that the most successful
+// other attempt did not get in this period. If the lock has n permits, far and missing describe the nth nearest grant
+// and the nth most successful attempt (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, begin, end history.Time) (far, missing float64) {
 	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {

@@ -120,9 +120,9 @@ func protocolsLike(doc *format.Document) (all []string) {
 	return all
 }
 
-// variables returns the keys that the scenario's lock accepts. It omits keys in mappings that are missing from the
-// text, because setting such a key would add other settings too. The lock accepts a key if the scenario is still valid
-// after the key has been set explicitly to its current value. The result is cached for each kind of lock.
+// variables returns the keys that the scenario's lock accepts: those with which the scenario is still valid when they
+// are set explicitly to their current values. It omits keys in mappings that are missing from the text, because setting
+// such a key would add other settings too. The result is cached for each kind of lock.
 func (o *opened) variables() []*scenarios.Variable {
 	protocol, _ := o.doc.Get("lock.protocol")
 	name := fmt.Sprint(protocol, o.doc.Keys("servers"), o.doc.Keys("lock"))

@@ -17,17 +17,18 @@ import (
 // the host does not report processor time, real time is used instead. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is the maximum real time that a process may run without using any processor time, if the host reports processor
-// time. A run waits only for virtual time, which advances immediately, so a process that is not using any processor
-// time hangs. overdue is the maximum real time that a process may take, even if it is using processor time.
+// idle is the maximum real time that a process may run without using any processor time. It applies if the host reports
+// processor time. A run waits only for virtual time, which advances immediately, so a process that is not using any
+// processor time hangs. overdue is the maximum real time that a process may take in any case.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
-// mark begins a message from the process on standard output. It distinguishes messages from lines printed by the code
-// under test. On standard error, mark is on a line by itself. What follows this line was printed after the message was
-// sent, even if the other process reads the two streams at different times.
+// mark begins a message from the process on standard output, so that it cannot be confused with lines printed by the
+// code under test. At the same time, a line that consists of mark is written to standard error. It shows which part of
+// the text there was printed before the message was sent, because the other process may read the two streams at
+// different times.
 const mark = "\x16fencepost "
 
 // Say sends a one-line message to the process that called Start, which gets it from Process.Next.

@@ -212,9 +212,9 @@ func (t *Test) OneRunEach() {
 	t.endIdle()
 }
 
-// ask sends a request to a process. If the process has already performed other runs, and the run fails or may have been
-// affected by an earlier one, ask repeats it in a new process. Unless the run fails both times, the code must be
-// keeping state between runs, so from then on each run uses a new process.
+// ask sends a request to a process. If this process has already performed other runs, ask repeats the run in a new
+// process in two cases: if it failed, and if an earlier run may have affected it. If it does not fail both times, the
+// code must be keeping state between runs, so from then on each run uses a new process.
 func (t *Test) ask(r Request) (Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {

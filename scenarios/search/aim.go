@@ -89,8 +89,9 @@ func (a *archer) request() *nemesis.Sent {
 	return &of[a.below(len(of))]
 }
 
-// near picks an instant that is later than the given time. It returns that instant, or a time shortly before it (1 µs,
-// or up to 3 ms). ok is false if the result would not be later than the given time.
+// near picks an instant of the fault-free run that is later than the given time. It returns that instant, or a time
+// shortly before it (1 µs, or up to 3 ms). If there is no such instant, or the time before it would not be later than
+// the given time, ok is false.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {

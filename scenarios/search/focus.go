@@ -54,8 +54,9 @@ func (v *variation) client() sim.ProcessID {
 	return v.call.Holder
 }
 
-// window returns the period in which a fault can make a difference. It begins when the holder calls acquire or is
-// granted the lock. It ends with the lease, or with the holder's action that brought the run close to a violation.
+// window returns the period in which a fault can make a difference. It begins either when the holder calls acquire or
+// when it is granted the lock, at random. If an action of the holder brought the run close to a violation, the period
+// ends with this action, and otherwise with the lease.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()
@@ -139,9 +140,9 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 }
 
 // mirror copies faults that involve a server on which the holder's key was lost. In each copy, a server that still has
-// the key replaces the server that lost it. If the plan then has too many faults, mirror removes faults that involve
-// neither server. If the plan would still have too many faults, mirror leaves it unchanged. If no server lost the key,
-// or none still has it, mirror focuses one fault instead.
+// the key takes the place of that server. If the plan then has too many faults, mirror removes faults that involve
+// neither server. If that is not enough, or if the two servers are of different kinds, mirror leaves the plan
+// unchanged. If no server lost the key, or none still has it, mirror focuses one fault instead.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)
@@ -178,9 +179,10 @@ func (v *variation) mirror() {
 	v.faults = append(kept, others...)
 }
 
-// requests returns the requests that were sent around the time of the close call: those of the given client, of the
-// holder's attempt and of the next holder's attempt. If the close call is about late requests, the result may include
-// earlier requests and those of other clients, because they may arrive late.
+// requests returns requests that were sent around the time of the close call: those of the given client, of the
+// holder's attempt and of the next holder's attempt. At random, it returns only those of the holder's acquire, or also
+// those from up to one TTL before. If the close call is about late requests, it always includes the earlier ones, and
+// adds half of all other requests from this period, because they may arrive late.
 func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	c := v.call
 	stale := v.stale()

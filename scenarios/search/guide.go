@@ -32,8 +32,9 @@ type guide struct {
 	niches [niches]niche
 	choice choice // which plan the latest plan varies
 	latest Shown
-	// While the plan for seed *noticed was being drawn, seed *differ's run was repeated and had a different result. All
-	// further plans in the block are then drawn independently of other runs. Both are nil if this has not happened.
+	// If a run was repeated and had a different result, differ is the seed of that run, and noticed is the seed whose
+	// plan was being drawn at the time. All further plans in the block are then drawn independently of other runs. Both
+	// are nil if this has not happened.
 	differ, noticed *uint64
 	repeated        bool // some run in the block was repeated and had the same result
 	reader          margin.Reader

@@ -50,9 +50,9 @@ type Shrunk struct {
 	Ending   campaign.Ending // Complete if nothing else can be removed or simplified
 }
 
-// Shrink reduces a plan that shows a violation, along with the plan's scenario, until the violation would disappear if
-// another fault were removed or simplified (shrink.Shrink says how far), or if another client, cycle, write or lock
-// were removed from the scenario. It ignores the scenario's own faults and expectations. At the end, it prints the
+// Shrink reduces a plan that shows a violation, and its scenario, to a smaller plan and scenario that still show it. In
+// the result, no fault can be removed or simplified any further (shrink.Shrink says how far), and no client, cycle,
+// write or lock can be removed. Shrink ignores the scenario's own faults and expectations. At the end, it prints the
 // result, parses it and runs it once more. Unless ctx interrupts Shrink, the result depends only on the arguments.
 //
 // runs is the maximum number of runs; 0 means shrinkRuns. If Shrink reaches this limit or ctx is done, it returns the
@@ -103,9 +103,9 @@ type UnrepeatedError struct {
 // Error returns a message that names the violation and says what was different.
 func (e *UnrepeatedError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Law, e.Cause, e.Why) }
 
-// shrink alternates between reducing the plan and reducing the scenario. It first removes what it can from both, and
-// only then simplifies the faults. Otherwise a fault waiting for a point in the last client's code would keep that
-// client in the scenario.
+// shrink alternates between reducing the plan and reducing the scenario. It simplifies the faults only after removing
+// what it can from both. A simplified fault may wait for a point in a certain client's code, and this client could then
+// no longer be removed.
 func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for {
 		before, faults := s, p

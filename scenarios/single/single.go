@@ -165,9 +165,9 @@ func (r *Run) Gravest() checker.Law {
 	return ""
 }
 
-// newsworthy returns the findings for the headline. If the run shows the violation in Focus, it returns that one.
-// Otherwise, if the run contradicts its expectation, it returns the unexpected violations. In all other cases, it
-// returns the whole verdict.
+// newsworthy returns the findings for the headline. If the run shows the violation in Focus, this is that violation.
+// Otherwise, if there are unexpected violations, these are they. If there are none, newsworthy returns the whole
+// verdict.
 func (r *Run) newsworthy() checker.Verdict {
 	if r.Focus != nil {
 		f := r.Verdict.Of(r.Focus.Law)

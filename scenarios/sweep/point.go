@@ -191,8 +191,8 @@ type sweeper struct {
 }
 
 // runMore performs those of the given runs that have not been performed at the point yet. It stops early when ctx is
-// done. If until lists any laws, it also stops as soon as each of them has been violated in some runs but not in all.
-// turned contains each run after which this first became true of one of them.
+// done. If until lists any laws, it also stops as soon as all of them are broken by chance, that is, have been violated
+// in some runs but not in all. turned contains the runs after which one more of these laws was broken by chance.
 func (w *sweeper) runMore(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {

@@ -308,8 +308,8 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 }
 
 // turnOn finds where a condition becomes true or false on a side of the grid (the interval between two neighboring
-// points). Of the two values next to the change, it returns the one for which the condition is true. ok is false if
-// there is no such change.
+// points). It returns the value next to the change for which the condition is true. If the condition does not change,
+// ok is false.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
 	if from == none || to == none {
 		return 0, false, nil

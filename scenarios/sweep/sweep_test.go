@@ -113,10 +113,10 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	}
 }
 
-// TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance makes the holder's clock slow. The lease then lasts longer,
-// and the edge moves to (TTL - 1% - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays
-// below the TTL and the Redlock document's rule holds. If the drift exceeds the allowance, keys expire before the
-// holder stops, and no restart delay helps.
+// TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance makes the holder's clock slow, so that the lease lasts
+// longer. The shortest restart delay that is safe then becomes (TTL - 1% - 2 ms) / (1 + drift). As long as the drift is
+// within the allowance, this is less than the TTL, and the Redlock document's rule holds. If the drift exceeds the
+// allowance, keys expire before the holder stops, and no restart delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
 		seeds: testkit.Size(2, 4, 10),

@@ -85,8 +85,9 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether another fault should be added to this run's plan. This is the case if the sequence of events
-// has not occurred before (with another end time of the same fault at the same place), or if Options.AllEnds is set.
+// newStory reports whether another fault should be added to this run's plan. This is the case if no earlier run had the
+// same sequence of events. Only runs with the same fault at the same place are compared; they differ in when the fault
+// ends. If Options.AllEnds is set, newStory always returns true.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true

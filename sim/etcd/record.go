@@ -68,8 +68,8 @@ func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent returns the attempt to record as the cause of a change to a key with this lease. This is the key's owner if the
-// change was made by the attempt to which the lease was granted, and otherwise the attempt that made the change.
+// agent returns the attempt to record as the cause of a change to a key with lease x. Usually this is by, the attempt
+// that made the change. If the lease was granted to by, it is the key's owner.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

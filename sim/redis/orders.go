@@ -60,8 +60,8 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 }
 
 // postpones reports whether a client pause delays an arrival. If so, it stores the arrival for later. A client pause
-// also delays messages from Sentinels, and from replicas that are just starting to follow the node. Messages from
-// replicas that already follow the node are not delayed.
+// delays requests, messages from Sentinels, and messages from replicas that are just starting to follow the node. It
+// does not delay messages from replicas that already follow the node.
 func (n *Node) postpones(a arrival) bool {
 	if len(n.pauses) == 0 || a.closed != 0 {
 		return false

@@ -193,8 +193,8 @@ func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) 
 	return int64(len(conns))
 }
 
-// push sends a push message to a connection at the end of the current turn of the event loop. w must contain heldBytes,
-// which are all replies and pushes held back until then, followed by the bytes of this push.
+// push sends a push message to a connection at the end of the current turn of the event loop. w.Out must begin with
+// n.heldBytes, which contains all replies and pushes held back until then. The bytes after that are the push.
 func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
 	n.heldBytes = w.Out

@@ -88,9 +88,9 @@ func (n *Node) inLua(keys []string, run func(resp3 bool) []byte) {
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
-// needsLua reports whether a script must be executed in Lua even if it has a twin. A twin is the same script written in
-// Go (twins.go). It only reads and writes keys. Unlike Lua scripts, it does not refuse writes, remember what a client
-// with tracking enabled has read, or publish every notification.
+// needsLua reports whether a script must be executed in Lua even if it has a twin, which is the same script written in
+// Go (twins.go). A twin only reads and writes keys. It cannot be used if the script must refuse writes, if the keys
+// that it reads must be remembered for a client that tracks keys, or if notifications must be published.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
 		n.tracking.remembers(n.conn)

@@ -14,8 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// This file implements streams, as far as scripts need them that write events to a stream and trim it. miniredis stores
-// the entries. A stream is never empty here, because trimming to nothing is refused: so its last entry has its last ID.
+// This file implements streams, but only what locks need whose scripts write events to a stream and trim it. miniredis
+// stores the entries. A stream is never empty here, because trimming to nothing is refused, so the ID of its last entry
+// is also its last ID.
 
 // inNode is the number of entries in a node of Redis's stream. If a stream is trimmed to approximately a length, only
 // whole nodes are removed, and at most mostNodes of them.

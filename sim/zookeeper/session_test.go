@@ -68,10 +68,10 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 }
 
 // TestMemberWithoutItsLeaderClosesItsConnections checks when an isolated leader or follower disconnects its client. The
-// isolated member and the others last hear from each other at 1 s. After syncLimit ticks, a follower gives up on its
-// leader. At the same time, the leader loses its followers. It resigns at the next tick. Its client then has a pending
-// ping, and waits two seconds for the reply. By then, with the default syncLimit, a session of 6 s has expired unless
-// the isolated member is the leader.
+// isolated member and the others last hear from each other at 1 s. A follower gives up on its leader after syncLimit
+// ticks. A leader loses its followers at the same time, but resigns only at the next tick. Its client then has a
+// pending ping, and waits two seconds for the reply. If the isolated member is a follower and syncLimit has its
+// default, a session of 6 s has expired by then.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int

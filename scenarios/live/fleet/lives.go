@@ -66,8 +66,9 @@ func (x *Life) Boot(start func() error) error {
 // IsOver reports whether the life has ended. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and its process. After a shutdown the process may end on its own; otherwise Stop kills it. Stop
-// calls end, on its own goroutine, to change the server's files as required by the kind of stop.
+// Stop ends the life and its process. After a shutdown the process may end on its own; otherwise Stop kills it. Once
+// the process has started, Stop calls end on a new goroutine, to change the server's files as required by the kind of
+// stop.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()

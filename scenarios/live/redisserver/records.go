@@ -174,9 +174,8 @@ func deadlineIn(name string, commands [][]string) (when int64, found bool) {
 	return when, found
 }
 
-// handOn records that a key is now a copy of another key, with the same owners. If the source has been set to a new
-// value since the keys were last read, that value is unknown, and the copy is marked as replaced, just as the source
-// is.
+// handOn records that key to is now a copy of key from, with the same owners. If from has been set to a new value since
+// the keys were last read, that value is unknown. In that case, handOn marks to as replaced, just as from is.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -272,9 +271,9 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	d.Settle(k.Name, c)
 }
 
-// survivors is called after the members with the lowest scores have been removed. It returns the members that remained,
-// with their previous scores. A member remained if its previous score is no lower than the lowest unchanged score; its
-// own score may have changed since then.
+// survivors returns the members that remained when the members with the lowest scores were removed, with the scores
+// that they had then (had). Some of them may have been given a new score since then (now). The lowest score that has
+// not changed shows where the limit was: a member remained if its score in had is not below it.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {

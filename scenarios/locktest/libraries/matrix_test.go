@@ -201,11 +201,11 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets its own paragraph. A breach without a recorded cause gets one unless the
-// servers are replicated: if one of two masters granted an extension, the checker does not report what happened to it.
-// A breach caused by a miscounted validity gets one only under lease-exclusion, on servers that are not replicated, and
-// not if the faults are pauses. Any other breach of mutual-exclusion gets one only if it was caused by slow work,
-// because its other causes are described under lease-exclusion.
+// described reports whether a breach gets its own paragraph. Usually it does. Under mutual-exclusion, it does only if
+// it was caused by slow work, because the other causes are described under lease-exclusion. There are two exceptions.
+// If the cause is not recorded, the breach gets a paragraph unless the servers are replicated: if one of two masters
+// granted an extension, the checker does not report what happened to it. If the cause is a miscounted validity, it gets
+// one only under lease-exclusion, on servers that are not replicated, and not if the faults are pauses.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:

@@ -100,10 +100,12 @@ func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 	return k.turn.round.acquired(k.turn.begun)
 }
 
-// behalf returns the attempt that a request belongs to. While the client is requesting the lock, this is always the
-// current attempt, because a client may use the same value for all its attempts. If the client has several tasks, a
-// request that is sent while a task is in a call belongs to that task's attempt, even if it contains another attempt's
-// value.
+// behalf returns the attempt that a request belongs to. If the client has a single task, which is requesting the lock,
+// this is the current attempt, even if the request contains another attempt's value: a client may use the same value
+// for all its attempts. If the client has several tasks, and one of them is in a call, this is that task's attempt. At
+// all other times, a request that contains another attempt's value belongs to that attempt. If it contains none, it
+// belongs to the current attempt or, if the client has several tasks, to the only one that is requesting the lock (see
+// onlyAttempt).
 func (k *caller) behalf(args []string) (history.Attempt, error) {
 	t := k.turn
 	if t != nil && (k.calling || t.asking && t.number == 0) {

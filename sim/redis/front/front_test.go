@@ -124,10 +124,10 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 }
 
 // TestARequestBelongsToItsTask checks the requests of a client with several tasks. A request that is sent while a task
-// is in a call belongs to that task's attempt, even if it contains another task's value. Code left running by an
-// earlier call may also send requests. Such a request belongs to the attempt whose value it contains. If it does not
-// contain such a value, it belongs to the only attempt that is requesting the lock. If several attempts are requesting
-// it, the request is rejected unless it is not about any key.
+// is in a call belongs to that task's attempt, even if it contains another task's value. A request may also come from
+// code that an earlier call has left running. Such a request belongs to the attempt whose value it contains or, if
+// there is none, to the only attempt that is requesting the lock. If several attempts are requesting it, the request is
+// rejected unless it is not about any key.
 func TestARequestBelongsToItsTask(t *testing.T) {
 	s := newStage(t)
 	a := s.client("a").(sim.Tasks)
