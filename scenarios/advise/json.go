@@ -36,7 +36,7 @@ type adviseJSON struct {
 	File    string   `json:"file"` // file with the best change; empty if no file was written
 	Diff    string   `json:"diff"`
 	Files   string   `json:"files"`
-	Repeat  string   `json:"repeat" doc:"a command that reproduces the violation"`
+	Repeat  string   `json:"repeat" doc:"a command that does the same work again"`
 }
 
 type brokenJSON struct {
@@ -75,7 +75,7 @@ type changeJSON struct {
 
 type breachJSON struct {
 	Law    checker.Law `json:"law"`
-	Cause  string      `json:"cause"` // empty if no run shows that the law holds any more
+	Cause  string      `json:"cause"` // empty if the runs no longer show that the law holds
 	Runs   int         `json:"runs"`
 	Of     int         `json:"of"`
 	Nature string      `json:"nature"` // why no lock can prevent the breach; empty if one may

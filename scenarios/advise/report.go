@@ -30,7 +30,7 @@ type Report struct {
 // breach has no cause, no run broke the promise, but the runs no longer show that it is kept (see newBreach).
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
-		return fmt.Sprintf("%s no longer holds in any run", b.Law)
+		return fmt.Sprintf("%s is no longer shown to hold", b.Law)
 	}
 	return fmt.Sprintf("%s in %s of %s: %s", b.Law, text.Grouped(b.Runs), text.CountGrouped(b.Of, "run"), b.Cause)
 }

@@ -91,8 +91,8 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 			{Finding: campaign.Finding{Law: checker.Ownership}}}, givesUp: true,
 			want: "No change and no pair keeps every promise. The closest is: lock.ttl to 9s. It keeps " +
 				"mutual-exclusion, in 20 runs under these faults and 2,100 under new faults of the same kinds; but " +
-				"it breaks deadlock-freedom in 1 of 7 runs: stuck in a cycle of waiters; ownership no longer holds " +
-				"in any run; clients give up where they used to acquire the lock."},
+				"it breaks deadlock-freedom in 1 of 7 runs: stuck in a cycle of waiters; ownership is no longer " +
+				"shown to hold; clients give up where they used to acquire the lock."},
 		{name: "what is left undecided", left: []checker.Law{checker.TokenOrder},
 			want: "No change and no pair keeps every promise. The closest is: lock.ttl to 9s. It keeps " +
 				"mutual-exclusion, in 20 runs under these faults and 2,100 under new faults of the same kinds; but " +

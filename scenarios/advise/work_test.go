@@ -81,7 +81,7 @@ func TestAStageOfOtherAdviceIsRefused(t *testing.T) {
 			return p
 		}}
 	_, err = Try(t.Context(), parsed(t, forgetful), Options{From: 1, Seeds: 1, Crew: campaign.Crew{Hands: hands}})
-	if err == nil || !strings.Contains(err.Error(), "is of another search") {
+	if err == nil || !strings.Contains(err.Error(), "does not belong to this search") {
 		t.Error(err)
 	}
 }

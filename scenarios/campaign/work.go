@@ -60,11 +60,14 @@ func (w *Work[R]) Do(ctx context.Context, c Crew, take func(job int, r R) error)
 	err = c.Hands.Do(ctx, stage, func(p Part) error {
 		list, err := w.results(&stage, p)
 		for i := range list {
-			if early[int(p.First)+i] = list[i]; w.AnyOrder && err == nil {
-				err = pass(int(p.First)+i, list[i])
+			switch job := int(p.First) + i; {
+			case !w.AnyOrder:
+				early[job] = list[i]
+			case err == nil:
+				err = pass(job, list[i])
 			}
 		}
-		for r, ok := early[done]; ok && err == nil && !w.AnyOrder; r, ok = early[done] {
+		for r, ok := early[done]; ok && err == nil; r, ok = early[done] {
 			delete(early, done)
 			err = pass(done, r)
 		}
@@ -99,11 +102,11 @@ func (w *Work[R]) results(s *Stage, p Part) (list []R, err error) {
 		return nil, broken("cannot be read: " + err.Error())
 	}
 	if uint64(len(list)) != p.Size {
-		return nil, broken("is of another number")
+		return nil, broken(fmt.Sprintf("has %d elements", len(list)))
 	}
 	for i, r := range list {
 		if w.Fits != nil && !w.Fits(int(p.First)+i, r) {
-			return nil, broken("is of another search")
+			return nil, broken("does not belong to this search")
 		}
 	}
 	return list, nil

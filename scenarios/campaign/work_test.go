@@ -86,10 +86,10 @@ func TestAResultThatIsNotOfTheWorkIsAnError(t *testing.T) {
 	}
 	lost := func(_ campaign.Stage, p campaign.Part) campaign.Part { p.Value, p.Lost = nil, "crashed"; return p }
 	for want, change := range map[string]func(campaign.Stage, campaign.Part) campaign.Part{
-		"cannot be read":       value(`["1"]`),
-		"is of another number": value(`[1,2,3,4,5,6,7]`),
-		"is of another search": value(`[7]`),
-		"was lost: crashed":    lost,
+		"cannot be read":                 value(`["1"]`),
+		"has 7 elements":                 value(`[1,2,3,4,5,6,7]`),
+		"does not belong to this search": value(`[7]`),
+		"was lost: crashed":              lost,
 		"is beyond the last": func(s campaign.Stage, p campaign.Part) campaign.Part {
 			p.First += s.Size
 			return p

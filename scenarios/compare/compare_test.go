@@ -306,7 +306,7 @@ func TestTheResultOfAnotherCellIsAnError(t *testing.T) {
 				return p
 			}}
 		_, err := Locks(t.Context(), Options{Runs: 2, Crew: campaign.Crew{Hands: hands}})
-		if err == nil || !strings.Contains(err.Error(), "is of another search") {
+		if err == nil || !strings.Contains(err.Error(), "does not belong to this search") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

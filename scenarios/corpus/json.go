@@ -25,7 +25,8 @@ type corpusJSON struct {
 	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these mutants are seldom caught; present only if there are several searches"`
 	Sound      []soundLockJSON `json:"sound"`
 	SoundRuns  *int            `json:"sound_runs,omitempty"`
-	// RateBelow is an upper bound on the rate of broken promises per run. It is set if no promise was broken.
+	// RateBelow is an upper bound on the rate of broken promises per run with purely random faults. It is set if no
+	// promise was broken.
 	RateBelow   *float64 `json:"rate_below,omitempty"`
 	Interrupted bool     `json:"interrupted" doc:"a signal ended the work early"`
 	Expected    bool     `json:"expected"`
@@ -146,7 +147,7 @@ func (c *Corpus) data() *corpusJSON {
 		runs := c.soundRuns()
 		d.SoundRuns = &runs
 		if !c.promiseBroken() {
-			bound := campaign.UpperBound(runs)
+			bound := campaign.UpperBound(c.freeRuns())
 			d.RateBelow = &bound
 		}
 	}

@@ -101,6 +101,19 @@ func TestTheCorpusIsSummedUp(t *testing.T) {
 	}
 }
 
+// TestGuidedRunsBoundNoRate checks that runs whose plans depend on other runs, and runs that failed, do not lower the
+// stated rate of broken promises.
+func TestGuidedRunsBoundNoRate(t *testing.T) {
+	lock := soundLock(3000)
+	lock.Laws = campaign.NewLaws(checker.Laws)
+	lock.Laws[0].Counts, lock.Laws[0].Guided = campaign.Counts{Holds: 2000, Unchecked: 900}, campaign.Counts{Holds: 900}
+	lock.Failed = search.Failed{Runs: 100, Why: []string{"the client ended"}}
+	c := &Corpus{Sound: []LockResult{lock, soundLock(500)}}
+	if d := c.data(); *d.SoundRuns != 3500 || *d.RateBelow != campaign.UpperBound(2000+500) {
+		t.Errorf("%d runs, fewer than %v break a promise", *d.SoundRuns, *d.RateBelow)
+	}
+}
+
 func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 	const call = "fencepost explore '/a/rather long/path/to the/folder/of scenarios/my-lock.yaml' --and " +
 		"more/of/the/same --to make it/long"

@@ -251,8 +251,8 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 // WordIn looks for the words, in the given order, in the rest of the line that begins at place. It returns the position
 // of words[i], or place if it does not find all words up to that one.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
-	line := []rune(r.lines[place.Line-1])
-	rest, offset := string(line[place.Column-1:]), 0
+	line := []rune(r.lines[min(place.Line, len(r.lines))-1])
+	rest, offset := string(line[min(place.Column-1, len(line)):]), 0
 	for k, word := range words[:i+1] {
 		next := strings.Index(rest[offset:], word)
 		if next < 0 {

@@ -65,7 +65,7 @@ func (r *Result) repeater(ctx context.Context, s *scenarios.Scenario) (func(Rang
 				continue
 			}
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("seed %d: %w", seed, err)
 			}
 			judged := s.Judge(result)
 			part.Campaign.Add(seed, result.Digest, judged)

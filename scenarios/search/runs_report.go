@@ -122,7 +122,7 @@ func (r *RunsReport) best() (run *single.Run, why string) {
 	case r.Shown[0].Undecided:
 		return r.Shown[0], "The first run whose outcome is undecided"
 	}
-	return r.Shown[0], "The first run with a different outcome"
+	return r.Shown[0], "A run with a different outcome"
 }
 
 // pages returns the pages of the runs worth showing.

@@ -79,10 +79,7 @@ func (e *Result) caveats() []string {
 				checker.Excuse))
 		}
 		if t.Undecided > 0 {
-			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs, "+
-				"which reached their limit before it could be decided",
-				t.Law,
-				t.Undecided, e.Done()))
+			caveats = append(caveats, fmt.Sprintf("%s was undecided in %d of %d runs", t.Law, t.Undecided, e.Done()))
 		}
 	}
 	return caveats

@@ -1,12 +1,14 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Assertion is a claim about a law's outcome at all points where a condition is true.
@@ -101,11 +103,9 @@ func (a *Asserted) count(p *Point, firstSeed uint64) {
 		a.Unjudged++
 	case a.Counter == nil:
 		a.Counter, a.Seed = p, firstSeed
-		for _, f := range p.Findings {
-			if f.Law == a.Law && a.Want == checker.Holds {
-				a.Seed = f.First
-				break
-			}
+		if broken := Causes(p, a.Law); a.Want == checker.Holds && len(broken) > 0 {
+			earlier := func(f, g campaign.Finding) int { return cmp.Compare(f.First, g.First) }
+			a.Seed = slices.MinFunc(broken, earlier).First
 		}
 	}
 	switch {

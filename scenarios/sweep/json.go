@@ -29,7 +29,7 @@ type sweepJSON struct {
 	// number of points tried, including those between grid points
 	Tried  int    `json:"tried"`
 	Runs   int    `json:"runs"`
-	Repeat string `json:"repeat" doc:"a command that reproduces the violation"`
+	Repeat string `json:"repeat" doc:"a command that does the same work again"`
 }
 
 type axisJSON struct {

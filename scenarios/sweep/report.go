@@ -117,8 +117,7 @@ func (s *Report) unmet(a *Asserted) string {
 	case a.Standing == document.NotJudged:
 		return "the condition was not true at any point that was run, so it was not tested"
 	case a.Standing == document.Undecided && a.Unjudged == 0:
-		return fmt.Sprintf("the condition was met at the %d points that were tried before the sweep was interrupted",
-			a.Points)
+		return fmt.Sprintf("it was met at %s before the sweep was interrupted", text.Count(a.Points, "point"))
 	case a.Standing == document.Undecided:
 		return fmt.Sprintf("at %d of the %d points where the condition was true, "+
 			"the law could not be judged in every run", a.Unjudged, a.Points)
@@ -219,7 +218,7 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 		all = append(all, document.Command(again))
 	}
 	if !e.Exact {
-		why := "the values between them do not give a valid scenario"
+		why := "the value in the middle does not give a valid scenario"
 		if e.Stopped {
 			why = "the search between them was interrupted"
 		}

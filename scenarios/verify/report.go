@@ -159,20 +159,25 @@ func (v *Verification) none(faults int, subject string) string {
 	return words
 }
 
-// shorter returns a sentence that names the largest number of faults, up to limit, for which all placements were tried.
-// None of these placements broke a promise.
+// shorter returns a sentence that names the largest number of faults, up to limit, for which all placements were tried
+// and decided. None of these placements broke a promise.
 func (v *Verification) shorter(limit int) string {
 	whole := -1
-	for _, l := range v.Lengths {
-		if l.Whole && l.Faults <= limit {
-			whole = l.Faults
+	for i := range v.Lengths {
+		l := &v.Lengths[i]
+		undecided := slices.ContainsFunc(l.Laws, func(t campaign.Law) bool { return t.Undecided > 0 })
+		if l.Faults > limit || !l.Whole || undecided {
+			break
 		}
+		whole = l.Faults
 	}
 	switch {
 	case whole < 0:
-		return "Not even all runs without faults were tried."
+		return "Not even all runs without faults were decided."
 	case whole == 0:
 		return "Without faults, no promise is broken."
+	case v.Options.Requests:
+		return v.none(whole, "a promise")
 	}
 	return fmt.Sprintf("No way of placing up to %s of %s breaks a promise.", text.Count(whole, "fault"),
 		text.Count(len(v.Scope.Every), "kind"))
@@ -290,8 +295,9 @@ func (r *Report) suite() document.Suite {
 		c := document.Case{Group: name, Name: string(l.Law), Result: document.Passed,
 			Message: fmt.Sprintf("kept in %d schedules", l.Holds)}
 		switch {
-		case l.Breaks() > 0 && v.Found != nil:
-			c.Result, c.Message, c.Story = document.Failed, v.Found.Cause.String(), r.Run.Story(c.Name)
+		case l.Breaks() > 0 && v.Found != nil: // the placement that was found may break several laws
+			broken := r.Run.Verdict.Of(l.Law)
+			c.Result, c.Message, c.Story = document.Failed, broken.Cause.String(), r.Run.Story(c.Name)
 		case l.Undecided > 0:
 			c.Result, c.Message = document.Undecided, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.outcome() != checker.Holds.String():
