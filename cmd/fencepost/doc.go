@@ -61,10 +61,8 @@
 //   - A call to scenarios.RegisterBackend (scenarios/backend.go): how the servers are made and configured.
 //   - A call to locks.Register (scenarios/locks): a protocol that uses the backend, as above. A call to compare.Add
 //     (scenarios/compare/contenders.go).
-//   - checker/remedy.go, for its own advice.
-//   - To start real servers in live runs: a package in scenarios/live, and its row in
-//     scenarios/live/servers/servers.go, with a word for --servers. Such packages share scenarios/live/fleet, and their
-//     tests fleet/fleettest. The tables in scenarios/live/README.md, the word in cmd/fencepost/README.md and in the
-//     test of scenarios/live/servers, and a step in .ci/install or .ci/full. Example: scenarios/live/consulserver.
+//   - checker/remedy.go, for its own advice. For live runs on real servers: a package such as
+//     scenarios/live/consulserver, its row in scenarios/live/servers/servers.go and in that package's test, the tables
+//     in scenarios/live/README.md and cmd/fencepost/README.md, and a step in .ci/install or .ci/full.
 //   - Example: scenarios/newbackend/lockd_test.go and the files next to it.
 package main

@@ -273,7 +273,8 @@ const writesFiles = "checker/safefile"
 
 // writesPrivately lists the files with code that writes files for the servers and clients in live runs, and for the go
 // command. It writes only to folders that were created for this purpose and that no other user can enter.
-var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/live/fleet/fleet.go",
+var writesPrivately = []string{"scenarios/live/consulserver/cluster.go", "scenarios/live/etcdserver/fleet.go",
+	"scenarios/live/fleet/fleet.go",
 	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
 	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
 	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",

@@ -23,7 +23,7 @@ func (r *Relay) caller(from, to netip.AddrPort) *Port {
 	return nil
 }
 
-// Listens reports whether the process pid is listening on an IPv4 address.
-func Listens(pid int, at netip.AddrPort) bool {
+// listens reports whether the process pid is listening on an IPv4 address.
+func listens(pid int, at netip.AddrPort) bool {
 	return process.Holds(pid, process.SocketOf(at, netip.AddrPortFrom(netip.IPv4Unspecified(), 0)))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestWhoHoldsASocket checks that process.Holds and Listens return true only for the process that opened a connection
+// TestWhoHoldsASocket checks that process.Holds and listens return true only for the process that opened a connection
 // or is listening on a port.
 func TestWhoHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
@@ -50,9 +50,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 		{"nor one to another port", process.Holds(os.Getpid(), process.SocketOf(from, elsewhere)), false},
 		{"nor of a process that is gone", process.Holds(1<<30, process.SocketOf(from, to)), false},
 		{"nor of none", process.Holds(0, process.SocketOf(from, to)), false},
-		{"the port", Listens(os.Getpid(), to), true},
-		{"it is not the other's", Listens(other.Process.Pid, to), false},
-		{"nor another port", Listens(os.Getpid(), elsewhere), false},
+		{"the port", listens(os.Getpid(), to), true},
+		{"it is not the other's", listens(other.Process.Pid, to), false},
+		{"nor another port", listens(os.Getpid(), elsewhere), false},
 	} {
 		if test.is != test.want {
 			t.Errorf("%s: %t", test.what, test.is)

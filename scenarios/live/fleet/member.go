@@ -21,8 +21,8 @@ import (
 // Patience is the maximum time for members to start, elect a leader or end. They normally need only a fraction of it.
 const Patience = 30 * time.Second
 
-// RetryDelay is the delay before repeating a request that a member could not answer.
-const RetryDelay = 5 * time.Millisecond
+// retryDelay is the delay before repeating a request that a member could not answer.
+const retryDelay = 5 * time.Millisecond
 
 // CanMember returns an error if a fault cannot be injected into the members of a cluster, which are processes of a Go
 // program with the given name. Otherwise, it returns nil.
@@ -58,7 +58,7 @@ func (f *Fleet) Dial(socket string) func(ctx context.Context, network, address s
 // Open waits until the server's first process is listening on an address. From then on, other servers reach it through
 // the port.
 func (l *Lives) Open(at netip.AddrPort) error {
-	err := l.Daemon.Await(func() bool { return Listens(l.Daemon.PID(), at) }, "does not listen", Patience, RetryDelay,
+	err := l.Daemon.Await(func() bool { return listens(l.Daemon.PID(), at) }, "does not listen", Patience, retryDelay,
 		nil)
 	if err == nil {
 		l.Port.Open(at.String())
@@ -91,11 +91,11 @@ func (f *Fleet) Settle(settled func(context.Context) error) error {
 	}
 }
 
-// wait waits for RetryDelay, or until ctx is done.
+// wait waits for retryDelay, or until ctx is done.
 func wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(RetryDelay):
+	case <-time.After(retryDelay):
 	}
 }
 
