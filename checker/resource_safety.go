@@ -25,9 +25,11 @@ func init() {
 // and writes, the write builds on the value of the client's last accepted read. After a write, the client knows the
 // value that it wrote, so its next write builds on that value.
 //
-// Three kinds of writes are exempt from (b). A write without a preceding read does not build on anything. If nobody in
-// the history wrote the value that a write overwrites, no update is lost. If, after that value was written, the writer
-// read a value that nobody in the history wrote, then somebody unknown had already overwritten it.
+// Three kinds of writes are exempt from (b):
+//   - A write without a preceding read. It does not build on anything.
+//   - A write over a value that nobody in the history wrote. It does not lose anyone's update.
+//   - A write over a value that somebody unknown had already overwritten. That is known if the writer has since read a
+//     value that nobody in the history wrote.
 //
 // A read or write by an attempt that was never granted has no place in the grant order, so (a) does not apply to it. It
 // still changes the value, and (b) applies. A write that breaks both (a) and (b) counts as one breach, of (a).

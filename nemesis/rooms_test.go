@@ -205,8 +205,8 @@ var replicatedAndConsensus = []string{
 		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
 }
 
-// strikes counts the faults of a kind in a run's history. It also checks that each fault ends at the instant at which
-// it begins, unless history.FaultKinds says that faults of this kind last or end a process.
+// strikes counts the faults of a kind in a run's history. It also checks that each of these faults ends the moment it
+// begins, except for kinds that, according to history.FaultKinds, go on for some time or end a process.
 func strikes(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) int {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))

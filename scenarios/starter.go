@@ -185,8 +185,8 @@ func (f *starterFile) lock() {
 	}
 }
 
-// group writes a mapping on one line, with the meanings of its settings above it. If the kind of lock is defined by
-// some of these settings, group writes their values. Otherwise, it writes all defaults, commented out.
+// group writes a mapping on one line, with the meanings of its settings above it. If the kind of lock sets some of
+// these settings, group writes their values. Otherwise, it writes all defaults, commented out.
 func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
 	var entries, given []string

@@ -69,8 +69,8 @@ func (t *Trace) earlier(a, b *Grant) bool {
 	return a.Token != 0 && a.Token < b.Token
 }
 
-// Incomparable reports whether grant a has no order relative to some other grant that took effect, because the two do
-// not both have tokens and do not both have times. counted says whether a itself is one of the grants that took effect.
+// Incomparable reports whether grant a cannot be ordered relative to some other grant that took effect: one of the two
+// has no token, and one of the two has no time. counted says whether a itself is one of the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {

@@ -26,7 +26,7 @@ type subject interface {
 	// probes performs the runs for the given seeds and returns digests of their results (see probe).
 	probes(seeds ...uint64) ([]probe, error)
 	worker() (campaign.Worker, error)
-	// search performs the whole search from the beginning; hands performs its stages.
+	// search performs the whole search from the beginning; its stages are carried out by hands.
 	search(ctx context.Context, hands *staged) error
 	// endable reports whether a stage may be stopped before it is complete.
 	endable(stage string) bool

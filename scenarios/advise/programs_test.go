@@ -51,7 +51,7 @@ faults:
   - crash redis-1 losing unsynced writes at 500ms, restart after 10ms
 `
 
-// TestProgramsAreOfferedWhatTheyLearnOf checks the advice for clients that are programs. It may change only the
+// TestProgramsAreOfferedWhatTheyLearnOf checks the advice for clients that are programs. The advice may change only the
 // servers, the resource, and settings that are passed to the programs. One of these changes must fix a lock on a server
 // that loses data.
 func TestProgramsAreOfferedWhatTheyLearnOf(t *testing.T) {

@@ -33,8 +33,8 @@ type Sweep struct {
 	Points []*Point
 	// Between are the points tried between grid points. First come those where an assertion's condition becomes true,
 	// then those tried while bisecting, then those in the middle of a range in which a law is broken in some runs. A
-	// point tried while bisecting may have fewer runs, because the runs stop once each law being bisected has been
-	// broken in some of them, but not in all.
+	// point tried while bisecting may have fewer runs: its runs stop early if, by then, each law being bisected was
+	// broken in one run and not broken in another.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted

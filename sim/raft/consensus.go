@@ -60,8 +60,7 @@ type Config struct {
 	Silence time.Duration
 	// Campaign is the maximum time between giving up on a leader and starting a campaign; 0 means the election timeout.
 	// With Connections, a member whose connection to the leader has broken waits between one and two times Campaign. So
-	// does a member whose campaign has failed, but after each failed campaign from the second to the fifth, its wait
-	// doubles.
+	// does a member whose first campaign has failed. The second, third, fourth and fifth failure each double this wait.
 	Campaign time.Duration
 	// Lease is how long a leader carries on without contact with a majority before it resigns, as in hashicorp/raft
 	// (LeaderLeaseTimeout). It must be longer than a few heartbeats. 0 means that only the election timeout limits this
