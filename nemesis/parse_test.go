@@ -128,7 +128,7 @@ var badGrammar = []badLine{
 	{"drift redis-1 clock by -500ppm form 1s", 32, `expected "from", "at" or "after", found "form"`, "from"},
 	{"drift redis-1 clock by -500ppm from acquired", 37, `expected a duration such as 500ms, found "acquired"`, ""},
 	{"drift redis-1 clock by -500ppm from 0s until 3s", 40, `expected "for" or the end of the line, found "until"`, ""},
-	// Errors in the part of a crash that says what is lost, and in its restart.
+	// Syntax errors in a crash's losing and restart clauses.
 	{"crash redis-2 loosing everything at 1s", 15, `expected "losing", "at" or "after", found "loosing"`, "losing"},
 	{"crash redis-2 losing evrything at 1s", 22, `expected "unsynced" or "everything", found "evrything"`,
 		"everything"},
