@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 )
 
 // placed lists faults for runs of two clients that use redis-py's lock on one server, with a TTL of 2 s. Each run has
@@ -72,7 +73,8 @@ func TestAProgramComesOutAlikeInRealAndInVirtualTime(t *testing.T) {
 			t.Log(virtual)
 			for try := range 3 {
 				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-				real, err := Run(Options{Scenario: plain, Host: "127.0.0.1", Fleet: Simulated{}, Keeper: start(t),
+				real, err := Run(Options{Scenario: plain, Host: "127.0.0.1", Fleet: Simulated{},
+					Keeper:  fleettest.Keeper(t),
 					Context: ctx, Patience: Patience, Command: "exec " + command}, plan)
 				cancel()
 				if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live/etcdserver"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -48,16 +49,6 @@ func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario
 	return s
 }
 
-func start(t testing.TB) *process.Keeper {
-	t.Helper()
-	k, err := process.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { k.Close() })
-	return k
-}
-
 // run runs a scenario with processes of the test binary as clients. If how is empty, they are Fencepost's own clients.
 // Otherwise, they act as a user's clients, and how selects what they do.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
@@ -74,7 +65,7 @@ func runOn(t testing.TB, s *scenarios.Scenario, how string, on Fleet) (*Result, 
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	o := Options{Scenario: s, Host: "127.0.0.1", Fleet: on, Keeper: start(t), Context: ctx,
+	o := Options{Scenario: s, Host: "127.0.0.1", Fleet: on, Keeper: fleettest.Keeper(t), Context: ctx,
 		Patience: Patience, Own: process.Command{Path: self, Args: []string{"own"}, Env: []string{mode + "=own"}}}
 	if how != "" {
 		o.Command = fmt.Sprintf("test \"$%s\" && %s='%s' exec '%s'", inherited, mode, how, self)
@@ -311,7 +302,7 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 	s := scenario(t, "set-nx-px")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := Run(Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Keeper: start(t), Context: ctx,
+	_, err := Run(Options{Scenario: s, Host: "127.0.0.1", Fleet: Simulated{}, Keeper: fleettest.Keeper(t), Context: ctx,
 		Patience: Patience, Command: "exec sleep 1000"}, s.Plan(1))
 	if !errors.Is(err, ErrInterrupted) {
 		t.Error(err)

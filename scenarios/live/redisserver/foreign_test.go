@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
@@ -23,7 +24,7 @@ import (
 func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
-	k := newKeeper(t)
+	k := fleettest.Keeper(t)
 	f := &servers{all: map[sim.ProcessID]*Server{}}
 	var err error
 	if f.Fleet, err = fleet.New(k, false, func(err error) { t.Error(err) }); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -27,7 +28,7 @@ func TestProgramsThatAreNoRedisServer(t *testing.T) {
 			"such thing",
 	} {
 		t.Setenv("PATH", filepath.Dir(testkit.Script(t, usualName, script))+":"+path)
-		_, err := Launch(Config{Keeper: newKeeper(t), Groups: alone}, nil)
+		_, err := Launch(Config{Keeper: fleettest.Keeper(t), Groups: alone}, nil)
 		if err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", script, err, want)
 		}
@@ -62,7 +63,7 @@ func TestServerThatDies(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, p := range []store.Policy{store.Everysec, store.Always} {
-		k := newKeeper(t)
+		k := fleettest.Keeper(t)
 		folder := filepath.Join(k.Folder(), "redis-1")
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func TestFullDisk(t *testing.T) {
 // TestServerThatIsFullFromTheStart checks that a server with a full disk cannot start, and that the error says why.
 func TestServerThatIsFullFromTheStart(t *testing.T) {
 	testkit.Needs(t, "redis-server")
-	k := newKeeper(t)
+	k := fleettest.Keeper(t)
 	folder := filepath.Join(k.Folder(), "redis-1")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
@@ -287,7 +288,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 		}
 		return n
 	}
-	k := newKeeper(t)
+	k := fleettest.Keeper(t)
 	runtime.GC()
 	open, running := sockets(), runtime.NumGoroutine()
 	for name, run := range map[string]func(){

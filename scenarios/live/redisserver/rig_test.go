@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -66,17 +67,7 @@ type rig struct {
 func start(t testing.TB, c Config, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
-	return startWith(t, newKeeper(t), c, plan...)
-}
-
-func newKeeper(t testing.TB) *process.Keeper {
-	t.Helper()
-	k, err := process.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
-	return k
+	return startWith(t, fleettest.Keeper(t), c, plan...)
 }
 
 func startWith(t testing.TB, k *process.Keeper, c Config, plan ...nemesis.Fault) *rig {

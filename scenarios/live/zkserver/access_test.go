@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
@@ -23,11 +24,7 @@ import (
 func launched(t *testing.T, n int) *ensemble {
 	t.Helper()
 	needsZooKeeper(t)
-	k, err := process.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { k.Close() })
+	k := fleettest.Keeper(t)
 	f, err := Launch(Config{Keeper: k, Members: names(n), Failed: func(err error) { t.Error(err) }}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -55,11 +56,7 @@ func names(n int) (list []sim.ProcessID) {
 func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	needsZooKeeper(t)
-	k, err := process.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.Close() })
+	k := fleettest.Keeper(t)
 	clock, err := realtime.NewHostClock()
 	if err != nil {
 		t.Fatal(err)
