@@ -289,9 +289,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 		return n
 	}
 	k := fleettest.Keeper(t)
-	runtime.GC()
-	open, running := sockets(), runtime.NumGoroutine()
-	for name, run := range map[string]func(){
+	tried := map[string]func(){
 		"a run": func() {
 			r := startWith(t, k, watched())
 			r.play(func(c *client) {
@@ -320,7 +318,11 @@ func TestNothingRemainsOpen(t *testing.T) {
 				t.Error("it did not fail")
 			}
 		},
-	} {
+	}
+	tried["a run"]() // leaves the coroutines that the process keeps for further runs
+	runtime.GC()
+	open, running := sockets(), runtime.NumGoroutine()
+	for name, run := range tried {
 		run()
 		for end := time.Now().Add(patient); sockets() > open || runtime.NumGoroutine() > running; runtime.Gosched() {
 			if time.Now().After(end) {
