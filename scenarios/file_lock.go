@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -80,24 +81,28 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
 		note: func(path string, place format.Place) { l.given[path] = place }}
 	if d != nil {
-		t.keys, t.absent = d.Settings, foreign[d.Name]
+		t.keys, t.absent = d.Settings, foreign(d)
 		t.refuse = func(k *locks.Setting, word string) string { return whyNot(d, k.Path, word) }
 	}
 	return t
 }
 
-// foreign maps each protocol to the settings that only other protocols accept, with the reasons why this one does not.
-var foreign = func() map[locks.Protocol][]field {
-	all := map[locks.Protocol][]field{}
-	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {
-		for _, s := range locks.Settings() {
-			if d.Setting(s.Path) == nil {
-				all[d.Name] = append(all[d.Name], field{name: s.Path, instead: whyNot(d, s.Path, "")})
-			}
+// foreign returns the settings that only other protocols accept, with the reasons why d does not.
+func foreign(d *locks.Definition) (all []field) {
+	if known, ok := foreigns.Load(d); ok {
+		return known.([]field)
+	}
+	for _, s := range locks.Settings() {
+		if d.Setting(s.Path) == nil {
+			all = append(all, field{name: s.Path, instead: whyNot(d, s.Path, "")})
 		}
 	}
+	foreigns.Store(d, all)
 	return all
-}()
+}
+
+// foreigns caches what foreign returns for each definition.
+var foreigns sync.Map
 
 // whyNot explains why a protocol does not accept a setting, and what to write instead. If word is not empty, whyNot
 // explains why the protocol does not accept this word as the setting's value. It returns "" if no protocol accepts the

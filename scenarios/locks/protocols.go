@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -90,10 +91,11 @@ type Definition struct {
 // Refusal says that the protocol does not accept the value of a setting, and why.
 type Refusal struct{ Key, Why string }
 
-// definitions lists all protocols, and settings lists their settings, both in the order of the reference documentation.
+// definitions lists all protocols, and settings returns their settings, both in the order of the reference
+// documentation.
 var (
 	definitions []*Definition
-	settings    []Setting
+	settings    = sync.OnceValue(allSettings)
 )
 
 // Register adds a protocol. It is called by the init function in the protocol's file. The order in which the file
@@ -109,14 +111,7 @@ func Register(d *Definition) {
 	slices.SortFunc(definitions, func(a, b *Definition) int {
 		return cmp.Or(a.Place-b.Place, cmp.Compare(a.Name, b.Name))
 	})
-	settings = slices.Clone(common)
-	for _, d := range definitions {
-		for _, s := range d.Settings {
-			if !slices.ContainsFunc(settings, func(other Setting) bool { return other.Path == s.Path }) {
-				settings = append(settings, s)
-			}
-		}
-	}
+	settings = sync.OnceValue(allSettings)
 }
 
 // Definitions returns the protocols in the order of the reference documentation, except FromLibrary. Callers must not
@@ -148,7 +143,20 @@ func (d *Definition) Setting(path string) *Setting {
 
 // Settings returns the settings of all protocols, in the order of the reference documentation. If several protocols
 // define a setting, it returns the first definition. Callers must not change the slice.
-func Settings() []Setting { return settings }
+func Settings() []Setting { return settings() }
+
+// allSettings collects what Settings returns.
+func allSettings() []Setting {
+	all := slices.Clone(common)
+	for _, d := range definitions {
+		for _, s := range d.Settings {
+			if !slices.ContainsFunc(all, func(other Setting) bool { return other.Path == s.Path }) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
 
 // Taking returns the protocols that accept the setting at a path. If word is not empty, it returns only those that
 // accept word as the setting's value.

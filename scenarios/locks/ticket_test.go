@@ -95,8 +95,8 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 // TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: in reverse, and by name. The
 // protocols' order in the reference documentation must stay the same.
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
-	all, keys := definitions, settings
-	defer func() { definitions, settings = all, keys }()
+	all, keys := definitions, Settings()
+	defer func(own func() []Setting) { definitions, settings = all, own }(settings)
 	want := []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, HashCounter, Redlock, ticket, Etcd, ZooKeeper, LeaseObject,
 		Consul, PermitList, Semaphore, ReadWrite, Fair}
 	byName := slices.SortedFunc(slices.Values(all),
@@ -104,7 +104,7 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	backwards := slices.Clone(all)
 	slices.Reverse(backwards)
 	for _, order := range [][]*Definition{all, byName, backwards} {
-		definitions, settings = nil, nil
+		definitions = nil
 		for _, d := range order {
 			Register(d)
 		}

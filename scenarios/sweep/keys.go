@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/constant"
 	"go/token"
+	"sync"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -24,22 +25,23 @@ type Key struct {
 	field   *faultField
 }
 
-// ofServers and ofClients contain the settings that affect runs, except mappings, lists and names, in FORMAT.md order.
-// Those in ofClients can also be set for a single client, in the "overrides" mapping. startOfClient can be set only
-// there.
-var ofServers, ofClients, startOfClient = variableKeys()
-
-func variableKeys() (servers, clients []Key, start Key) {
+// variableKeys returns the settings that affect runs, except mappings, lists and names, in FORMAT.md order. Those in
+// ofClients can also be set for a single client, in the "overrides" mapping. startOfClient can be set only there.
+var variableKeys = sync.OnceValue(func() (v struct {
+	ofServers, ofClients []Key
+	startOfClient        Key
+}) {
 	all, own := scenarios.Variables()
-	for _, v := range all {
-		if v.Own {
-			clients = append(clients, keyOf(v))
+	for _, each := range all {
+		if each.Own {
+			v.ofClients = append(v.ofClients, keyOf(each))
 		} else {
-			servers = append(servers, keyOf(v))
+			v.ofServers = append(v.ofServers, keyOf(each))
 		}
 	}
-	return servers, clients, keyOf(own[0])
-}
+	v.startOfClient = keyOf(own[0])
+	return v
+})
 
 // keyOf returns the Key for a variable in the scenario format.
 func keyOf(v scenarios.Variable) Key {

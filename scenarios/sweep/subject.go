@@ -45,7 +45,8 @@ func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 // findKeys collects the current keys of the document and its faults.
 func (b *Subject) findKeys() {
 	b.keys = nil
-	for _, of := range [][]Key{ofServers, ofClients} {
+	v := variableKeys()
+	for _, of := range [][]Key{v.ofServers, v.ofClients} {
 		for i := range of {
 			b.keys = append(b.keys, &of[i])
 		}
@@ -82,7 +83,8 @@ func overriding(path string) *Key {
 	if len(parts) < 3 || parts[0] != "overrides" {
 		return nil
 	}
-	for _, k := range append([]Key{startOfClient}, ofClients...) {
+	v := variableKeys()
+	for _, k := range append([]Key{v.startOfClient}, v.ofClients...) {
 		if k.Path == parts[2] {
 			k.Path, k.client = path, parts[1]
 			return &k
