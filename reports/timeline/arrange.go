@@ -17,7 +17,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 		l: &Lanes{
 			end: h.Header.End, locks: slices.Clone(h.Header.Locks), history: h, witness: map[int]bool{},
 			clientOf: map[history.Process]int{}, serverOf: map[history.Process]int{},
-			madeBy: map[history.Attempt]history.Process{}, bounded: bounded(h.Events),
+			bounded: bounded(h.Events),
 		},
 		locks:    map[history.Lock]bool{},
 		sections: map[holding]ref{}, waits: map[waiting][]ref{}, calls: map[calling]ref{}, keys: map[keyOn]ref{},
@@ -25,6 +25,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	for _, lock := range h.Header.Locks {
 		a.locks[lock] = true
 	}
+	a.l.madeBy = newByTitle[history.Process](a.locks)
 	a.makeRoom()
 	for _, p := range h.Header.Clients {
 		a.client(p)
@@ -37,6 +38,7 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 		a.event(pos, &h.Events[pos])
 	}
 	a.faults(h)
+	a.origins()
 	a.split()
 	if len(a.l.locks) == 0 {
 		a.operations()
@@ -116,9 +118,9 @@ type (
 		lock history.Lock
 	}
 	calling struct {
-		p       history.Process
-		f       history.F
-		attempt history.Attempt
+		p  history.Process
+		f  history.F
+		of trace.Title
 	}
 	keyOn struct {
 		p      history.Process
@@ -199,7 +201,7 @@ func (a *arranger) acquire(pos int, e *history.Event) {
 		a.l.locks = append(a.l.locks, e.Lock)
 	}
 	if e.Attempt != "" {
-		a.l.madeBy[e.Attempt] = e.Process
+		a.l.madeBy.set(made(e), e.Process)
 	}
 	lane, key := &a.l.clients[c], waiting{e.Process, e.Lock}
 	if e.Type == history.Invoke {
@@ -316,17 +318,17 @@ func (a *arranger) crash(pos int, e *history.Event) {
 	for i := range lane.Calls {
 		if call := &lane.Calls[i]; call.Last == open {
 			call.end(pos, e.Time)
-			delete(a.calls, calling{e.Process, call.F, call.Attempt})
+			delete(a.calls, calling{e.Process, call.F, call.Of})
 		}
 	}
 }
 
 func (a *arranger) call(pos int, e *history.Event) {
 	c := a.client(e.Process)
-	lane, key := &a.l.clients[c], calling{e.Process, e.F, e.Attempt}
+	lane, key := &a.l.clients[c], calling{e.Process, e.F, made(e)}
 	if e.Type == history.Invoke {
 		a.calls[key] = ref{c, len(lane.Calls)}
-		lane.Calls = append(lane.Calls, call{span: a.begin(pos, e.Time), F: e.F, Attempt: e.Attempt})
+		lane.Calls = append(lane.Calls, call{span: a.begin(pos, e.Time), F: e.F, Of: made(e)})
 		return
 	}
 	if r, ok := a.calls[key]; ok {
@@ -337,18 +339,8 @@ func (a *arranger) call(pos int, e *history.Event) {
 }
 
 func (a *arranger) apply(pos int, e *history.Event) {
-	f := effect{At: e.Time, Pos: pos, Op: e.Op, Accepted: e.Type == history.OK, Of: e.Of, Sent: -1}
-	f.Client = a.l.holder(e.Of)
-	if c, ok := a.l.clientOf[f.Client]; ok {
-		calls := a.l.clients[c].Calls
-		for i := len(calls) - 1; i >= 0; i-- {
-			if calls[i].F == e.Op && calls[i].Attempt == e.Of {
-				f.Sent = calls[i].First
-				break
-			}
-		}
-	}
-	a.l.effects = append(a.l.effects, f)
+	a.l.effects = append(a.l.effects, effect{At: e.Time, Pos: pos, Op: e.Op, Accepted: e.Type == history.OK,
+		Of: behalf(e), Client: a.l.holder(behalf(e)), Sent: -1})
 }
 
 func (a *arranger) key(pos int, e *history.Event) {

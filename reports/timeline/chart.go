@@ -163,7 +163,7 @@ func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	for pos := range numbers {
 		e := &l.history.Events[pos]
 		servers[e.Process] = true
-		for _, i := range []int{l.lane(pos), l.number(e.Of)} {
+		for _, i := range []int{l.lane(pos), l.number(behalf(e))} {
 			if i >= 0 {
 				clients[l.clients[i].Name] = true
 			}
@@ -248,7 +248,7 @@ func (c *chart) frame() {
 // unseen reports whether an event is not drawn because it is one of the probe's and is not in the witness.
 func (c *chart) unseen(pos int) bool {
 	e := &c.lanes.history.Events[pos]
-	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
+	return (e.Process == probe || c.lanes.holder(behalf(e)) == probe) && c.numbers[pos] == 0
 }
 
 // rangeAround returns a range of n events, with the witness near its middle.

@@ -322,7 +322,7 @@ func (c *chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) 
 		if lock != "" && k.Lock != lock || lock == "" && !slices.Contains(c.lanes.locks, k.Lock) {
 			continue
 		}
-		if c.lanes.holder(k.Of) == probe && !c.showsProbe() {
+		if c.lanes.holder(k.title()) == probe && !c.showsProbe() {
 			continue
 		}
 		for _, p := range places(lane.Keys, i, ahead[i]) {
@@ -378,7 +378,7 @@ func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 			tip += " by " + string(k.By)
 		}
 	}
-	class := "key " + colorOf(c.lanes.number(k.Of))
+	class := "key " + colorOf(c.lanes.number(k.title()))
 	if p.before == 0 {
 		c.box(class, p.From, p.To, y+1, keyHeight-2, string(k.Of), tip, p.First, p.Last)
 		return

@@ -187,11 +187,14 @@ func (p pin) part() html.Part {
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease, as the client sees it"},
 	{"past", "swatch past", "", "section without a lease"},
+	{"shared", "swatch shared", "", "shared section"},
 	{"clash", "swatch clash", "", "two clients inside at once"},
 	{"pause", "swatch pause", "", "paused"},
 	{"wait", "swatch wait", "", "asking for the lock"},
 	{"queued", "swatch wait", "", "keys that wait in line behind the key above"},
+	{"c-none", "swatch c-none", "", "key of an unknown client"},
 	{"down", "swatch down", "", "server down"},
+	{"request", "swatch request", "", "request on its way to the resource"},
 	{"reading", "glyph dot", "○", "read accepted"},
 	{"writing", "glyph dot", "●", "write accepted"},
 	{"refused", "glyph x", "✗", "refused"},
@@ -207,13 +210,23 @@ func (c *chart) legend() html.Part {
 		return html.All(html.El("li", i, html.Text(words)), html.Newline)
 	}
 	var all []html.Part
-	for i, name := range c.Clients[:min(len(c.Clients), colors)] {
-		all = append(all, item("swatch "+colorOf(c.clients[i]), "", name))
+	names := map[string][]string{}
+	for i, name := range c.Clients {
+		color := colorOf(c.clients[i])
+		names[color] = append(names[color], name)
+	}
+	for i := range colors {
+		if color := colorOf(i); names[color] != nil {
+			all = append(all, item("swatch "+color, "", strings.Join(names[color], ", ")))
+		}
 	}
 	for _, l := range legends {
 		words := l.words
-		if n := c.lanes.permits(); n > 1 && l.class == "clash" {
+		switch n := c.lanes.permits(); {
+		case n > 1 && l.class == "clash":
 			words = fmt.Sprintf("more than %d clients inside at once", n)
+		case c.lanes.registers > 0 && l.class == "shared":
+			words = "failed, or its outcome is unknown"
 		}
 		all = append(all, html.If(c.has(l.class), item(l.swatch, l.sign, words)))
 	}

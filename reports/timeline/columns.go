@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -32,6 +31,7 @@ type table struct {
 	cell  int // width of a lock's keys on one server, including the gap
 	words int // column at which the words begin
 	width int
+	drawn drawnSigns
 }
 
 const (
@@ -47,7 +47,8 @@ const (
 // then leaves out the clients that play no part in the rows shown, the lane names, separate bars for locks, and finally
 // servers and clients.
 func layTable(l *Lanes, shown []row, width int) *table {
-	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
+	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1,
+		drawn: drawnSigns{signs: map[sign]bool{}, owners: map[int]bool{}}}
 	if t.depth > 1 {
 		t.cell = t.depth + 1
 	}
@@ -161,7 +162,7 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 			e := &l.history.Events[pos]
 			c := l.lane(pos)
 			if e.F == history.Apply {
-				c = l.number(e.Of)
+				c = l.number(behalf(e))
 			}
 			if c >= 0 {
 				if r.proof {
@@ -206,11 +207,11 @@ func (t *table) head(p *text.Writer) {
 	ln := new(text.Line).Right(t.time, "seconds").To(t.time + gutter)
 	col := ln.Cells()
 	for _, c := range t.clients {
-		name := t.lanes.clients[c].Name
-		if text.Cells(name) >= t.lane {
-			name = string(t.digit(c))
+		title := t.lanes.clients[c].Name
+		if t.titledByMark(c) {
+			title = string(t.markOf(c))
 		}
-		ln.To(col).Add(text.Bold, name)
+		ln.To(col).Add(text.Bold, title)
 		col += t.lane
 	}
 	if t.block > 0 {
@@ -223,11 +224,7 @@ func (t *table) head(p *text.Writer) {
 	p.Put(ln)
 }
 
-// digit returns the character that represents a client's key.
-func (t *table) digit(client int) rune {
-	if t.lanes.clients[client].Process == probe {
-		return 'p'
-	}
-	s := strconv.FormatInt(int64((client+1)%36), 36)
-	return rune(s[0])
+// titledByMark reports whether a lane is too narrow for its name, so that its title is its mark.
+func (t *table) titledByMark(client int) bool {
+	return text.Cells(t.lanes.clients[client].Name) >= t.lane
 }

@@ -11,15 +11,16 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // describer describes events in words. It names a lock or an attempt only if it could be confused with another one.
 type describer struct {
-	Holder func(history.Attempt) history.Process // returns the client that made an attempt, or "" if it is unknown
+	Holder func(trace.Title) history.Process // returns the client that made an attempt, or "" if it is unknown
 	// Apart reports whether an attempt is shown under its own name instead of its client's, because its client is
 	// making other attempts at the same time. If Apart is nil, no attempt is shown under its own name.
-	Apart   func(history.Attempt) bool
+	Apart   func(trace.Title) bool
 	Several bool // whether more than one lock is in use
 	// Locks lists the locks in use. Servers may also record keys that do not belong to any of these locks. Such keys
 	// are described by name. If Locks is nil, all keys belong to a lock.
@@ -35,12 +36,12 @@ type describer struct {
 }
 
 // who returns the name of the client or attempt that caused an event.
-func (t *describer) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
+func (t *describer) who(e *history.Event) string { return t.name(e.Process, made(e)) }
 
 // name returns the name of a client, or of its attempt if the attempt is shown under its own name (see Apart).
-func (t *describer) name(p history.Process, a history.Attempt) string {
-	if t.Apart != nil && t.Apart(a) {
-		return string(a)
+func (t *describer) name(p history.Process, of trace.Title) string {
+	if t.Apart != nil && t.Apart(of) {
+		return string(of.Attempt)
 	}
 	return string(p)
 }
@@ -241,7 +242,7 @@ func (t *describer) transaction(e *history.Event) string {
 }
 
 func (t *describer) apply(e *history.Event) string {
-	whose := t.name(t.Holder(e.Of), e.Of)
+	whose := t.name(t.Holder(behalf(e)), behalf(e))
 	if whose == "" {
 		whose = cmp.Or(string(e.Of), "an unknown client")
 	}

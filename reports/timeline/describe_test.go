@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 func TestProcesses(t *testing.T) {
@@ -48,7 +49,7 @@ func TestAnEventSaysWhatIsNeeded(t *testing.T) {
 		return &history.Event{Process: "redis-1", F: f, Type: history.OK, Of: of, By: by, Why: why,
 			Until: history.Never}
 	}
-	holder := func(history.Attempt) history.Process { return "client-2" }
+	holder := func(trace.Title) history.Process { return "client-2" }
 	for _, c := range []struct {
 		by    describer
 		event *history.Event

@@ -57,7 +57,7 @@ func (s *storyline) sectionWords(e *history.Event, pos int) string {
 	reads, writes := 0, 0
 	for i := range s.lanes.effects {
 		switch f := &s.lanes.effects[i]; {
-		case f.Of != sec.Attempt || !f.Accepted:
+		case !sec.did(f) || !f.Accepted:
 		case f.Op == history.Read:
 			reads++
 		default:

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
@@ -39,11 +40,11 @@ type Lanes struct {
 	witness   map[int]bool                    // positions of the events that violated laws name
 	clientOf  map[history.Process]int
 	serverOf  map[history.Process]int
-	madeBy    map[history.Attempt]history.Process
-	// laneOf and laneAt are for clients that do several things at once and so have several lanes. laneOf gives an
+	madeBy    byTitle[history.Process]
+	// laneOf and laneAt are empty unless a client does several things at once and so has several lanes. laneOf gives an
 	// attempt's lane. laneAt gives the lane of the event at a position. It is needed because not every event names its
 	// attempt: a request for a lock has no attempt yet.
-	laneOf   map[history.Attempt]int
+	laneOf   byTitle[int]
 	laneAt   map[int]int
 	fine     bool // whether times are written to the microsecond
 	messages []Message
@@ -93,6 +94,11 @@ type section struct {
 	Validity []window
 }
 
+// did reports whether a read or write was done in the section.
+func (s *section) did(f *effect) bool { return f.Of == s.title() }
+
+func (s *section) title() trace.Title { return trace.Title{Lock: s.Lock, Attempt: s.Attempt} }
+
 // window is a period of true time.
 type window struct{ From, To history.Time }
 
@@ -104,13 +110,15 @@ type wait struct {
 	Result  history.Type    // zero if it never returned
 }
 
+func (w *wait) title() trace.Title { return trace.Title{Lock: w.Lock, Attempt: w.Attempt} }
+
 // call is a client's read or write of the resource, its release of the lock, or its extension of a lease. It lasts from
 // the event that begins the operation to the event that ends it.
 type call struct {
 	span
-	F       history.F
-	Attempt history.Attempt
-	Result  history.Type // zero if it never returned
+	F      history.F
+	Of     trace.Title  // the attempt that the call belongs to
+	Result history.Type // zero if it never returned
 }
 
 // serverLane shows what one lock server stored.
@@ -133,13 +141,16 @@ type keySpan struct {
 	Due  history.Time // the last known time at which it was due to expire
 }
 
+// title returns the attempt that set the key, with the lock that it is of.
+func (k *keySpan) title() trace.Title { return trace.Title{Lock: k.Lock, Attempt: k.Of} }
+
 // effect is a read or write that the resource accepted or refused.
 type effect struct {
 	At       history.Time
 	Pos      int
 	Op       history.F // Read or Write
 	Accepted bool
-	Of       history.Attempt
+	Of       trace.Title     // the attempt on whose behalf the resource was called
 	Client   history.Process // empty if unknown
 	Sent     int             // position of the client's call; -1 if unknown
 }
@@ -163,11 +174,11 @@ func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 
 // holder returns the client that made an attempt. If no client event names the attempt, it takes the client from the
 // attempt's name ("client-1/3"). It returns "" if neither identifies a client.
-func (l *Lanes) holder(a history.Attempt) history.Process {
-	if p, ok := l.madeBy[a]; ok {
+func (l *Lanes) holder(of trace.Title) history.Process {
+	if p, ok := l.madeBy.get(of); ok {
 		return p
 	}
-	name := string(a)
+	name := string(of.Attempt)
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		name = name[:i]
 	}
@@ -178,11 +189,11 @@ func (l *Lanes) holder(a history.Attempt) history.Process {
 }
 
 // number returns the index of an attempt's lane among the client lanes, or -1 if it has none.
-func (l *Lanes) number(a history.Attempt) int {
-	if i, ok := l.laneOf[a]; ok {
+func (l *Lanes) number(of trace.Title) int {
+	if i, ok := l.laneOf.get(of); ok {
 		return i
 	}
-	if i, ok := l.clientOf[l.holder(a)]; ok {
+	if i, ok := l.clientOf[l.holder(of)]; ok {
 		return i
 	}
 	return -1
@@ -194,7 +205,7 @@ func (l *Lanes) lane(pos int) int {
 		return i
 	}
 	e := &l.history.Events[pos]
-	if i, ok := l.laneOf[e.Attempt]; ok {
+	if i, ok := l.laneOf.get(made(e)); ok {
 		return i
 	}
 	if i, ok := l.clientOf[e.Process]; ok {
@@ -205,9 +216,9 @@ func (l *Lanes) lane(pos int) int {
 
 // hasOwnName reports whether an attempt is shown under its own name instead of its client's name, because it overlaps
 // with its client's other attempts.
-func (l *Lanes) hasOwnName(a history.Attempt) bool {
-	_, is := l.laneOf[a]
-	return is
+func (l *Lanes) hasOwnName(of trace.Title) bool {
+	i, ok := l.laneOf.get(of)
+	return ok && l.clients[i].Name != string(l.clients[i].Process)
 }
 
 // ToTheMicrosecond makes the timeline show times to the microsecond if the history contains a time that is not a whole
@@ -302,7 +313,7 @@ func (l *Lanes) depth() int {
 	for i := range l.servers {
 		lane := &l.servers[i]
 		for k, before := range lane.ahead() {
-			if l.holder(lane.Keys[k].Of) != probe {
+			if l.holder(lane.Keys[k].title()) != probe {
 				most = max(most, len(before)+1)
 			}
 		}

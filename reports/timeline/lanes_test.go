@@ -229,7 +229,7 @@ func TestEffectIsTiedToTheCallThatSentIt(t *testing.T) {
 	l := arranged(reporttest.Kleppmann())
 	for _, f := range l.effects {
 		sent := l.history.Events[f.Sent]
-		if sent.Type != history.Invoke || sent.F != f.Op || sent.Attempt != f.Of || sent.Process != f.Client {
+		if sent.Type != history.Invoke || sent.F != f.Op || made(&sent) != f.Of || sent.Process != f.Client {
 			t.Errorf("effect at %v was sent by %+v", f.At, sent)
 		}
 	}

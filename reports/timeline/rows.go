@@ -231,7 +231,7 @@ func (s *storyline) weigh(pos int, e *history.Event) int16 {
 	if e.Process == history.Nemesis {
 		return weightFault
 	}
-	if e.Process == probe || s.lanes.holder(e.Of) == probe || e.F.IsCopy() {
+	if e.Process == probe || s.lanes.holder(behalf(e)) == probe || e.F.IsCopy() {
 		return 0
 	}
 	switch e.F {

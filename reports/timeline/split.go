@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // stay is the time that a client spends with one lock, from requesting it until it leaves the section or is refused.
@@ -23,7 +24,7 @@ func (a *arranger) split() {
 	for i := range a.l.clients {
 		lane := &a.l.clients[i]
 		a.l.clientOf[lane.Process] = len(lanes)
-		lanes = append(lanes, lane.separate()...)
+		lanes = append(lanes, lane.separate(a.locks)...)
 	}
 	if len(lanes) == len(a.l.clients) {
 		return
@@ -32,26 +33,22 @@ func (a *arranger) split() {
 	a.l.numberLanes()
 }
 
-// numberLanes records which lane each attempt of a client with several lanes is in, and the same for each event that
-// begins or ends something.
+// numberLanes records which lane each attempt is in, and the same for each event that begins or ends something.
 func (l *Lanes) numberLanes() {
-	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
+	l.laneOf, l.laneAt = newByTitle[int](l.madeBy.locks), map[int]int{}
 	for i := range l.clients {
 		lane := &l.clients[i]
-		if lane.Name == string(lane.Process) {
-			continue
-		}
-		note := func(s span, a history.Attempt) {
+		note := func(s span, of trace.Title) {
 			l.laneAt[s.First], l.laneAt[s.Last] = i, i
-			if a != "" {
-				l.laneOf[a] = i
+			if of.Attempt != "" {
+				l.laneOf.set(of, i)
 			}
 		}
 		for k := range lane.Waits {
-			note(lane.Waits[k].span, lane.Waits[k].Attempt)
+			note(lane.Waits[k].span, lane.Waits[k].title())
 		}
 		for k := range lane.Sections {
-			note(lane.Sections[k].span, lane.Sections[k].Attempt)
+			note(lane.Sections[k].span, lane.Sections[k].title())
 		}
 	}
 }
@@ -104,7 +101,7 @@ func (c *clientLane) overlaps() bool {
 }
 
 // separate splits the lane into several lanes, so that overlapping stays with one lock are in different lanes.
-func (c *clientLane) separate() []clientLane {
+func (c *clientLane) separate(locks map[history.Lock]bool) []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}
 	}
@@ -114,7 +111,7 @@ func (c *clientLane) separate() []clientLane {
 	}
 	var lanes []clientLane
 	free := map[track]int{} // the position from which the lane is free
-	of := map[history.Attempt]int{}
+	of := newByTitle[int](locks)
 	for _, s := range c.stays() {
 		n := 0
 		for free[track{n, s.lock}] > s.first {
@@ -129,14 +126,15 @@ func (c *clientLane) separate() []clientLane {
 		}
 		if s.section >= 0 {
 			lanes[n].Sections = append(lanes[n].Sections, c.Sections[s.section])
-			of[c.Sections[s.section].Attempt] = n
+			of.set(c.Sections[s.section].title(), n)
 		}
 	}
 	for i := range lanes {
 		lanes[i].Name = fmt.Sprintf("%s (%d)", c.Process, i+1)
 	}
 	for _, call := range c.Calls {
-		to := &lanes[of[call.Attempt]]
+		n, _ := of.get(call.Of)
+		to := &lanes[n]
 		to.Calls = append(to.Calls, call)
 	}
 	return lanes

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
@@ -44,8 +45,9 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	for i := range l.clients {
 		lane := &l.clients[i]
 		name := history.Attempt(fmt.Sprintf("orders@vm-7/%d", i+1))
+		title := trace.Title{Lock: "l", Attempt: name}
 		if lane.Name != fmt.Sprintf("orders@vm-7 (%d)", i+1) || len(lane.Waits) != 1 || len(lane.Sections) != 1 ||
-			lane.Waits[0].Attempt != name || lane.Sections[0].Attempt != name || l.number(name) != i {
+			lane.Waits[0].Attempt != name || lane.Sections[0].Attempt != name || l.number(title) != i {
 			t.Errorf("lane %d: %+v", i, lane)
 		}
 	}
@@ -81,7 +83,7 @@ func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	other.Lock, other.Attempt, other.Time = "other", "orders@vm-7/3", 30_000
 	h.Events = append(h.Events[:5:5], append([]history.Event{other}, h.Events[5:]...)...)
 	if l := Arrange(h, nil); len(l.clients) != 1 || l.clients[0].Name != "orders@vm-7" ||
-		l.hasOwnName("orders@vm-7/1") {
+		l.hasOwnName(trace.Title{Lock: "l", Attempt: "orders@vm-7/1"}) {
 		t.Errorf("%d lanes: %+v", len(l.clients), l.clients)
 	}
 }

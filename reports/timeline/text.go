@@ -17,28 +17,7 @@ const (
 // draw draws the run with time running downward. The lanes are on the left, and the words that describe the events are
 // on the right.
 func (l *Lanes) draw(p *text.Writer) {
-	s := story(l, p.Width() >= 110)
-	most := mostLinesCalm
-	if len(l.witness) > 0 {
-		most = mostLinesBroken
-	} else if len(choose(s.rows, most+1)) > most {
-		s.fold()
-	}
-	var body []*text.Line
-	var t *table
-	var hidden int
-	for n := most; n > 0; n -= 3 { // try fewer rows, since wrapped words and scale breaks also take up lines
-		places := choose(s.rows, n)
-		shown := make([]row, len(places))
-		for i, place := range places {
-			shown[i] = s.rows[place]
-		}
-		t = layTable(l, shown, p.Width())
-		body, hidden = t.body(s, places, shown)
-		if len(body) <= most {
-			break
-		}
-	}
+	t, body, hidden := l.lay(p.Width())
 	if len(body) == 0 {
 		p.Text(text.Plain, 0, "Nothing was recorded.")
 		return
@@ -49,6 +28,31 @@ func (l *Lanes) draw(p *text.Writer) {
 	}
 	p.Blank()
 	t.legend(p, hidden)
+}
+
+// lay chooses the rows to show, and the layout that they fit in. It returns them drawn, and the number of rows that it
+// leaves out.
+func (l *Lanes) lay(width int) (t *table, body []*text.Line, hidden int) {
+	s := story(l, width >= 110)
+	most := mostLinesCalm
+	if len(l.witness) > 0 {
+		most = mostLinesBroken
+	} else if len(choose(s.rows, most+1)) > most {
+		s.fold()
+	}
+	for n := most; n > 0; n -= 3 { // try fewer rows, since wrapped words and scale breaks also take up lines
+		places := choose(s.rows, n)
+		shown := make([]row, len(places))
+		for i, place := range places {
+			shown[i] = s.rows[place]
+		}
+		t = layTable(l, shown, width)
+		body, hidden = t.body(s, places, shown)
+		if len(body) <= most {
+			break
+		}
+	}
+	return t, body, hidden
 }
 
 // body draws the rows with the given indices, and the breaks between them. hidden is the number of omitted rows that
@@ -201,7 +205,7 @@ type drawing struct {
 
 // gap draws a break in the scale if a lot of time passes or rows are omitted.
 func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
-	ln := new(text.Line).To(d.time-1).Add(text.Plain, "⋮").To(d.time + gutter)
+	ln := new(text.Line).To(d.time-1).Add(text.Plain, d.put(inGutter, '⋮')).To(d.time + gutter)
 	if after != nil {
 		still := after.continued()
 		still.keys = after.after
@@ -246,12 +250,12 @@ func (d *drawing) row(r *row, words string) []*text.Line {
 // second a time at which too many clients are in a section.
 func (d *drawing) mark(ln *text.Line, r *row) {
 	if r.proof {
-		ln.Add(text.Bold, "▸")
+		ln.Add(text.Bold, d.put(inGutter, '▸'))
 	} else {
 		ln.Add(text.Plain, " ")
 	}
 	if d.near.overlapped(r.pos) {
-		ln.Add(text.Red, "!")
+		ln.Add(text.Red, d.put(inGutter, '!'))
 	}
 }
 
@@ -274,8 +278,8 @@ func (d *drawing) state(ln *text.Line, r *row, continues bool) {
 	for _, lock := range d.keys {
 		ln.To(col)
 		for k, s := range d.servers {
-			signs, tone := d.keysOn(&d.near.servers[s], lock, r.keys)
-			ln.To(col+k*d.cell).Add(tone, string(signs))
+			ln.To(col + k*d.cell)
+			d.keysOn(ln, &d.near.servers[s], lock, r.keys)
 		}
 		col += d.block
 	}
@@ -287,9 +291,9 @@ func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock
 		tone = text.Red
 	}
 	if strings.ContainsRune("┆✗", sign) {
-		ln.Add(tone, string(sign)+strings.Repeat(" ", d.bar-1))
+		ln.Add(tone, d.put(inLane, sign)+strings.Repeat(" ", d.bar-1))
 	} else {
-		ln.Add(tone, strings.Repeat(string(sign), d.bar))
+		ln.Add(tone, strings.Repeat(d.put(inLane, sign), d.bar))
 	}
 	begun, runs := leaseStands(lane, lock, r)
 	lease := ' '
@@ -304,7 +308,7 @@ func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock
 	if !continues {
 		d.leased[at] = runs
 	}
-	ln.Add(text.Green, string(lease))
+	ln.Add(text.Green, d.put(inLease, lease))
 }
 
 // sectionSign returns the character that shows what a client is doing in row r of the timeline, for example whether it
@@ -371,35 +375,38 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 	return begun, runs
 }
 
-// keysOn returns a lock's keys on one server, in at most t.depth characters: the owner's number, then the numbers of
-// the clients queued behind it, then "+" if there are more. It returns "·" if there is no key, a blank if the server
-// may be a replica, and "✗" if it is down.
-func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, text.Style) {
+// keysOn draws a lock's keys on one server, in at most t.depth characters: the owner's mark, then the marks of the
+// clients queued behind it, then "+" if there are more. It draws "·" if there is no key, a blank if the server may be a
+// replica, and "✗" if it is down.
+func (t *table) keysOn(ln *text.Line, lane *serverLane, lock history.Lock, pos int) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
-		return []rune{'✗'}, text.Red
+		ln.Add(text.Red, t.put(inKeys, '✗'))
+		return
 	}
-	var signs []rune
+	var owners []int
+	more := false
 	for i := range lane.Keys {
 		k := &lane.Keys[i]
 		if k.Lock != lock || !k.covers(pos) {
 			continue
 		}
-		if len(signs) == t.depth {
-			signs[t.depth-1] = '+'
+		if more = len(owners) == t.depth; more {
+			owners = owners[:t.depth-1]
 			break
 		}
-		sign := '?'
-		if n := t.lanes.number(k.Of); n >= 0 {
-			sign = t.digit(n)
-		}
-		signs = append(signs, sign)
+		owners = append(owners, t.lanes.number(k.title()))
+	}
+	for _, owner := range owners {
+		ln.Add(text.Plain, t.put(inKeys, t.markOf(owner)))
 	}
 	switch {
-	case len(signs) > 0:
+	case more:
+		ln.Add(text.Plain, t.put(inKeys, '+'))
+	case len(owners) > 0:
 	case slices.ContainsFunc(lane.Copies, func(s span) bool { return s.covers(pos) }):
-		signs = append(signs, ' ')
+		ln.Add(text.Plain, t.put(inKeys, ' '))
 	default:
-		signs = append(signs, '·')
+		ln.Add(text.Plain, t.put(inKeys, '·'))
 	}
-	return signs, text.Plain
+	t.owned(owners)
 }

@@ -2,44 +2,53 @@ package timeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// legend explains the signs that can occur in this timeline, and says what the timeline leaves out.
+// legend explains the signs that occur in this timeline, and says what the timeline leaves out.
 func (t *table) legend(p *text.Writer, hidden int) {
-	registers := t.anyLane(func(c *clientLane) bool { return len(c.Operations) > 0 })
-	signs := []string{"█ in its section"}
-	if registers {
-		signs = []string{"█ in an operation"}
+	inside, paused := "in its section", "paused outside its section"
+	if t.anyLane(func(c *clientLane) bool { return len(c.Operations) > 0 }) {
+		inside, paused = "in an operation", "paused"
 	}
-	if t.anyLane(func(c *clientLane) bool { return len(c.Pauses) > 0 }) {
-		signs = append(signs, "▒ paused in its section", "░ paused outside its section")
+	tooMany := "two clients inside at once"
+	if n := t.lanes.permits(); n > 1 {
+		tooMany = fmt.Sprintf("more than %d clients inside at once", n)
 	}
-	if t.anyLane(func(c *clientLane) bool { return len(c.Crashes) > 0 }) {
-		signs = append(signs, "✗ crashed")
-	}
-	if !registers {
-		signs = append(signs, "┐│┘ lease, as the client sees it", "┆ asking for the lock")
-	}
-	if t.block > 0 && len(t.clients) > 0 {
-		c := t.clients[0]
-		signs = append(signs, t.keyLegend(c)...)
-		if slices.ContainsFunc(t.servers, func(s int) bool { return len(t.lanes.servers[s].Down) > 0 }) {
-			signs = append(signs, "✗ server down")
+	var signs []string
+	add := func(in place, marks, words string) {
+		if shown := t.drawnOf(in, marks); shown != "" {
+			signs = append(signs, shown+" "+words)
 		}
 	}
-	if signs = append(signs, "▸ witness"); !registers {
-		tooMany := "! two clients inside at once"
-		if n := t.lanes.permits(); n > 1 {
-			tooMany = fmt.Sprintf("! more than %d clients inside at once", n)
-		}
-		signs = append(signs, tooMany)
+	add(inLane, "▄█▀", inside)
+	add(inLane, "▒", "paused in its section")
+	add(inLane, "░", paused)
+	add(inLane, "✗", "crashed")
+	add(inLease, "┐│┘", "lease, as the client sees it")
+	add(inLane, "┆", "asking for the lock")
+	owners, explained := t.keyLegend()
+	signs = append(signs, owners...)
+	more := "more behind them"
+	if t.depth == 1 {
+		more = "several keys"
 	}
-	signs = append(signs, "⋮ time left out")
+	add(inKeys, "+", more)
+	add(inKeys, "?", "key of an unknown client")
+	add(inKeys, "·", "no key")
+	if t.drawnOf(inKeys, " ") != "" {
+		signs = append(signs, "blank: no keys were recorded")
+	}
+	add(inKeys, "✗", "server down")
+	add(inGutter, "▸", "witness")
+	add(inGutter, "!", tooMany)
+	add(inGutter, "⋮", "time left out")
 	p.Flow("", signs)
-	t.numbered(p)
+	t.names(p, explained)
 	if len(t.tracks) > 1 {
 		names := make([]string, len(t.tracks))
 		for i, lock := range t.tracks {
@@ -50,48 +59,52 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered lists the names of lanes whose title is only a number. If any client has several lanes, the numbers stand
-// for lanes rather than clients, so the reader needs this list.
-func (t *table) numbered(p *text.Writer) {
-	if !t.anyLane(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
-		return
-	}
-	var names []string
-	for _, c := range t.clients {
-		if name := t.lanes.clients[c].Name; text.Cells(name) >= t.lane {
-			names = append(names, fmt.Sprintf("%c %s", t.digit(c), name))
+// drawnOf returns those of the given marks that are drawn.
+func (t *table) drawnOf(in place, marks string) string {
+	return strings.Map(func(mark rune) rune {
+		if t.drawn.signs[sign{in, mark}] {
+			return mark
 		}
+		return -1
+	}, marks)
+}
+
+// keyLegend explains the clients' marks on keys, using one or two clients as an example. It also returns these clients.
+func (t *table) keyLegend() (words []string, clients []int) {
+	name := func(c int) string { return t.lanes.clients[c].Name }
+	if q := t.drawn.queue; q != nil {
+		return []string{fmt.Sprintf("%c%c on a member: %s's key, with %s's key behind it", t.markOf(q[0]),
+			t.markOf(q[1]), name(q[0]), name(q[1]))}, q
+	}
+	for _, c := range slices.Sorted(maps.Keys(t.drawn.owners)) {
+		if c >= 0 {
+			return []string{fmt.Sprintf("%c key held by %s", t.markOf(c), name(c))}, []int{c}
+		}
+	}
+	return nil, nil
+}
+
+// names lists the clients whose marks are drawn, in lanes' titles or on keys, and are not the numbers in the clients'
+// names. It leaves out the clients that the legend has already explained.
+func (t *table) names(p *text.Writer, explained []int) {
+	var names []string
+	for c := range t.lanes.clients {
+		title := slices.Contains(t.clients, c) && t.titledByMark(c)
+		if !title && (!t.drawn.owners[c] || slices.Contains(explained, c)) || t.isNumbered(c) {
+			continue
+		}
+		names = append(names, fmt.Sprintf("%c %s", t.markOf(c), t.lanes.clients[c].Name))
 	}
 	if len(names) > 0 {
 		p.Flow("lanes: ", names)
 	}
 }
 
-// keyLegend explains the signs for keys, using one client as an example.
-func (t *table) keyLegend(c int) []string {
-	one := t.digit(c)
-	another := slices.IndexFunc(t.clients, func(two int) bool {
-		return t.lanes.clients[two].Process != t.lanes.clients[c].Process
-	})
-	if t.depth == 1 || another < 0 {
-		return append([]string{fmt.Sprintf("%c key held by %s", one, t.lanes.clients[c].Process)}, t.noKey()...)
-	}
-	two := t.clients[another]
-	signs := []string{fmt.Sprintf("%c%c on a member: %s's key, with %s's key behind it", one, t.digit(two),
-		t.lanes.clients[c].Process, t.lanes.clients[two].Process)}
-	if t.lanes.depth() > t.depth {
-		signs = append(signs, "+ more behind them")
-	}
-	return append(signs, t.noKey()...)
-}
-
-// noKey explains the signs for servers without a key.
-func (t *table) noKey() []string {
-	signs := []string{"· no key"}
-	if slices.ContainsFunc(t.servers, func(s int) bool { return len(t.lanes.servers[s].Copies) > 0 }) {
-		signs = append(signs, "blank: no keys were recorded")
-	}
-	return signs
+// isNumbered reports whether a lane's mark is the number in its client's name.
+func (t *table) isNumbered(client int) bool {
+	c := &t.lanes.clients[client]
+	base, n, ok := numbered(c.Process)
+	return ok && base != "" && c.Name == string(c.Process) && n == client+1 && n <= 9
 }
 
 func (t *table) anyLane(f func(*clientLane) bool) bool {
