@@ -3,6 +3,7 @@
 package bubble
 
 import (
+	"bytes"
 	"sync"
 	"unsafe" // also needed for go:linkname
 )
@@ -41,9 +42,7 @@ var countMutexes = sync.OnceValue(func() bool {
 
 // idleTable finds the runtime's table. It searches the initialized variables that contain no pointers, and returns nil
 // unless the table's content occurs in exactly one place.
-//
-//go:norace
-func idleTable() (table []bool) {
+func idleTable() []bool {
 	m := lastmoduledatap
 	here := uintptr(unsafe.Pointer(&inside))
 	if here < uintptr(m.noptrdata) || here >= uintptr(m.enoptrdata) {
@@ -54,20 +53,11 @@ func idleTable() (table []bool) {
 		want[reason] = 1
 	}
 	data := unsafe.Slice((*byte)(m.noptrdata), uintptr(m.enoptrdata)-uintptr(m.noptrdata))
-	for i := range len(data) - waitReasons + 1 {
-		n := 0
-		for n < waitReasons && data[i+n] == want[n] {
-			n++
-		}
-		switch {
-		case n < waitReasons:
-		case table != nil:
-			return nil
-		default:
-			table = unsafe.Slice((*bool)(unsafe.Pointer(&data[i])), waitReasons)
-		}
+	at := bytes.Index(data, want[:])
+	if at < 0 || bytes.Contains(data[at+1:], want[:]) {
+		return nil
 	}
-	return table
+	return unsafe.Slice((*bool)(unsafe.Pointer(&data[at])), waitReasons)
 }
 
 // inside is a variable that the linker puts into the same section as the runtime's table of wait reasons. idleTable
