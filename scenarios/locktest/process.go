@@ -23,6 +23,9 @@ import (
 // of the channel.
 var slots = make(chan struct{}, runtime.NumCPU())
 
+// seedsPerWorker is how many more seeds there must be for one more worker to be worth the time that it takes to start.
+const seedsPerWorker = 4
+
 // explore distributes the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
 // other workers continue.
 func (p *parent) explore(seeds []uint64) {
@@ -30,7 +33,7 @@ func (p *parent) explore(seeds []uint64) {
 	defer done()
 	p.stop = done
 	var all sync.WaitGroup
-	for _, share := range p.shares(seeds, cap(slots)) {
+	for _, share := range p.shares(seeds, min(cap(slots), 1+len(seeds)/seedsPerWorker)) {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
