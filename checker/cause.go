@@ -84,9 +84,10 @@ const (
 	BySlowWork    = "slow work"         // HolderOutlivedLease
 	// detail of StuckBehindAbandoned: the key lives as long as its client's session or lease, which has not ended
 	SessionLives = "session lives on"
-	// detail of StuckBehindAbandoned: a client keeps extending the key although nobody is using it. This is possible
-	// only if each key has its own expiry. In etcd and ZooKeeper, where a client extends a session or lease together
-	// with all its keys, the variant is SessionLives.
+	// detail of StuckBehindAbandoned: the key was extended although nobody was using it: after its client had finished
+	// with it, or by a client that is still waiting for the lock. This is possible only if each key has its own expiry.
+	// In etcd and ZooKeeper, where a client extends a session or lease together with all its keys, the variant is
+	// SessionLives.
 	KeptProlonged = "prolonged"
 	// detail of StuckBehindAbandoned: the key is first in the queue, but its client does not notice this and keeps
 	// waiting

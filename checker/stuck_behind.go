@@ -207,7 +207,7 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		x.detail = TurnNotTaken
 	case s.Sessions:
 		x.detail = SessionLives
-	case k.prolonged >= 0:
+	case k.prolonged > x.left || k.prolonged >= 0 && x.left == trace.Open:
 		x.detail = KeptProlonged
 	}
 	return x, true
@@ -273,10 +273,10 @@ func (x *abandonedKey) stay(t *judge) string {
 	switch {
 	case x.detail == SessionLives:
 		return "stays as long as the session does"
-	case x.detail == KeptProlonged:
-		return sentence("is extended again and again, for example at %v", t.Time(x.prolonged))
 	case x.until == history.Never:
 		return "never expires"
+	case x.prolonged >= 0:
+		return sentence("is due to expire at %v, after an extension at %v", x.until, t.Time(x.prolonged))
 	}
 	return sentence("is due to expire at %v", x.until)
 }

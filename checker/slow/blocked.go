@@ -133,15 +133,16 @@ func (r *reading) everSet(s *section) bool {
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)
-	due, prolonged := e.Until, false
+	due, prolonged := e.Until, -1
 	for i := set + 1; i < by; i++ {
 		o := &r.Events[i]
 		if o.F == history.KeyProlonged && o.Lock == lock && o.Member == e.Member && r.keepsFor(o.Process, e.Process) &&
 			(o.Of == "" || o.Of == e.Of) {
-			due, prolonged = o.Until, true
+			due, prolonged = o.Until, i
 		}
 	}
-	waits := r.doneWith(lock, e.Of, owner, set) >= by
+	done := r.doneWith(lock, e.Of, owner, set)
+	waits := done >= by
 	long := now-e.Time > r.Header.TTL
 	session := r.Header.Service.Kind().Sessions
 	// the waiting clients are wrong about when the lease ended
@@ -157,7 +158,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 		return kind + " (turn not taken)"
 	case session:
 		return kind + " (session lives on)"
-	case prolonged:
+	case prolonged > done || prolonged >= 0 && waits:
 		return kind + " (prolonged)"
 	}
 	return kind

@@ -335,7 +335,7 @@ func (s *story) blocked() string {
 		case checker.SessionLives:
 			return fmt.Sprintf("a key that %s left behind stays until its session ends", who)
 		case checker.KeptProlonged:
-			return fmt.Sprintf("a key that %s left behind was extended again and again", who)
+			return fmt.Sprintf("a key that %s left behind was extended", who)
 		case checker.TurnNotTaken:
 			return fmt.Sprintf("%s did not take its turn", who)
 		}

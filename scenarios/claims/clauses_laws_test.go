@@ -260,7 +260,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	case due == history.Never:
 		truth = "never expires"
 	case prolonged > 0:
-		truth = "is extended again and again, for example at " + prolonged.String()
+		truth += ", after an extension at " + prolonged.String()
 	}
 	return mismatch(why == truth, truth)
 }

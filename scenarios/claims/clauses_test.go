@@ -121,8 +121,8 @@ var clauses = []clause{
 }
 
 // stays matches the phrases that say why a key remains.
-const stays = `(never expires|stays as long as the session does|is extended again and again, for example at TIME|is ` +
-	`due to expire at TIME)`
+const stays = `(never expires|stays as long as the session does|is due to expire at TIME` +
+	`(?:, after an extension at TIME)?)`
 
 // isNamed reports whether an explanation that mentions name and attempt means process p and its attempt a. If the
 // explanation does not name an attempt, attempt is empty and only the process counts. The case of name is ignored,
