@@ -195,8 +195,8 @@ func TestEachDefectBreaksALockThatIsSoundWithoutIt(t *testing.T) {
 		t.Run(d.path+"="+d.value, func(t *testing.T) {
 			sound, broken := d.parse(t)
 			for seed := range uint64(testkit.Size(4, 20, 20)) {
-				if f := judged(t, sound, seed).Of(d.law); f.Outcome == checker.Violated {
-					t.Errorf("seed %d, without the defect: %s", seed, f.Explanation)
+				if f := judged(t, sound, seed).Of(d.law); f.Outcome != checker.Holds {
+					t.Errorf("seed %d, without the defect: %s is %s: %s", seed, d.law, f.Outcome, f.Explanation)
 				}
 				if f := judged(t, broken, seed).Of(d.law); f.Outcome != checker.Violated || f.Cause.Kind != d.cause {
 					t.Errorf("seed %d: %s is %s by %s\n%s", seed, d.law, f.Outcome, f.Cause, f.Explanation)
@@ -305,7 +305,9 @@ func struckWhileReleasing(h *history.History) bool {
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}
 	for _, d := range defects {
-		shown[d.value] = true
+		if d.path == "lock.extension.mode" {
+			shown[d.value] = true
+		}
 	}
 	for _, name := range Names() {
 		if x := named(t, name).Clients[0].Lock.Extension; x != nil {

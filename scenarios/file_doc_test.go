@@ -154,7 +154,7 @@ var aboutReplicas = []string{"servers.min-replicas-to-write", "servers.min-repli
 	"servers.semi-sync-timeout", "servers.down-after", "servers.reconfigure-after"}
 
 // FORMAT.md describes some defaults in words, because they depend on other settings or because there is no default.
-// This test lists the settings with such defaults. The comments name the tests that check them.
+// This test lists the settings with such defaults. The comment above a group names the test that checks these defaults.
 func TestDefaultsInWords(t *testing.T) {
 	words := map[string]string{}
 	for _, row := range documented(t) {
@@ -176,31 +176,30 @@ func TestDefaultsInWords(t *testing.T) {
 		delete(words, key)
 	}
 	want := map[string]string{
+		// TestExample, TestMinimalFile
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
 		"expect": "none", "expect.metrics": "none", "servers.notify-keyspace-events": "none", "work.locks": "none",
-		// TestExample and TestMinimalFile check that these settings have no default ("none").
 		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", "servers.kubernetes": "none",
 		"servers.consul": "none",
-		// checked by TestEveryValue
+		// TestEveryValue
 		"servers.persistence": "see below", "lock.retry": "the keys below",
 		"lock.extension.limit": "`none` in the background, 3 in steps",
-		// checked by TestEveryValue
-		"lock.elapsed-check": "`on` with an extension or `work.check-validity`, else `off`",
-		// checked by TestEveryValue
+		"lock.elapsed-check":   "`on` with an extension or `work.check-validity`, else `off`",
 		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1",
-		// checked by TestBoundOfAnEnsembleAllowsForASilentLeader
+		// TestBoundOfAnEnsembleAllowsForASilentLeader
 		"bound": "the lock's TTL, plus the time after which servers replace a silent leader or master: " +
 			"with several ZooKeeper members, `sync-limit` times `tick-time`; with Consul, `raft-multiplier` seconds; " +
 			"with a Redis Cluster, six times `node-timeout` plus 5s",
+		// TestOverridesChangeOnlyWhatTheyName
 		"work.start": "the start time that `stagger` gives the client",
-		// checked by TestOverridesChangeOnlyWhatTheyName
+		// TestMixDefaults
 		"mix.pause": "TTL/100 to 3 × TTL", "mix.jump": "TTL/100 to 3 × TTL", "mix.delay": "TTL/1000 to 3 × TTL",
 		"mix.slow-fsync": "TTL/100 to TTL/2", "mix.outage": "TTL/100 to 3 × TTL",
 		"mix.downtime": "TTL/100 to 2 × TTL",
-		// checked by TestMixDefaults
-		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none",
-		"mix.with": "none", // checked by TestAdditionsToTheMixAreDrawn
-		"promise":  "see below",
+		"mix.weights":  "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none",
+		"promise": "see below",
+		// TestAdditionsToTheMixAreDrawn
+		"mix.with": "none",
 	}
 	if !reflect.DeepEqual(words, want) {
 		t.Errorf("got %v\nwant %v", words, want)

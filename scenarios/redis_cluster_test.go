@@ -59,8 +59,8 @@ func TestClientsOfAClusterFollowTheirLocks(t *testing.T) {
 	}
 }
 
-// TestProtocolsWithSeveralKeysAreRefusedOnACluster runs every protocol on a Cluster. None of them may get an error from
-// a server because its keys are in different slots.
+// TestProtocolsWithSeveralKeysAreRefusedOnACluster tries every protocol for a single Redis server on a Cluster. Either
+// the file must be rejected because the lock's keys would be in different slots, or a client must acquire the lock.
 func TestProtocolsWithSeveralKeysAreRefusedOnACluster(t *testing.T) {
 	ran, refused := 0, 0
 	for _, d := range locks.Definitions() {

@@ -113,7 +113,7 @@ func cited(t *testing.T) map[string]string {
 	return all
 }
 
-// A scenario in the catalog names a document as its source if and only if it shows a statement from that document.
+// A scenario in the catalog names a document as its source only if it shows a statement from that document.
 func TestSourcesNameADocumentOnlyForWhatStandsInIt(t *testing.T) {
 	shows := map[string][]string{} // the documents that each scenario illustrates
 	for _, row := range statements(t) {

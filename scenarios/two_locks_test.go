@@ -106,15 +106,19 @@ func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := NewRunner(s)
+			r, failed := NewRunner(s), 0
 			for seed := range uint64(testkit.Size(2, 25, 1000)) {
 				p := nemesis.Plan{Seed: seed, Faults: random.Draw(seed)}
 				result, err := r.Run(p)
 				if err != nil {
 					t.Fatal(err)
 				}
+				failed += failedAcquires(result.History)
 				mustKeep(t, s, p, checker.Check(result.History), checker.LeaseExclusion, checker.Ownership,
 					checker.DeadlockFreedom)
+			}
+			if failed == 0 {
+				t.Error("nobody gave up a lock")
 			}
 		})
 	}

@@ -125,7 +125,7 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 				}
 				tried++
 				text := said(wrong)
-				_, offered, _ := strings.Cut(text, Found(wrong))
+				_, offered, _ := strings.Cut(text, format.Found(wrong))
 				if elsewhere := strings.Contains(offered, ": it belongs "); !names(offered, key) && !elsewhere {
 					t.Errorf("%s is not named: %s", key, text)
 				}
@@ -142,9 +142,6 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 		t.Errorf("only %d wrong keys", tried)
 	}
 }
-
-// Found returns a word as messages quote it.
-func Found(word string) string { return format.Found(word) }
 
 // TestWhatPeopleWriteGetsTheRightKey tries words that people know from other tools. The message must name the right
 // setting.

@@ -73,9 +73,7 @@ func (a *Advice) find(change string) *Tried {
 // pause. Only the resource can keep the data safe, by checking fencing tokens. A lock without expiry preserves
 // exclusion, but nobody can acquire it again once its holder has crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
-	if !testkit.Full() {
-		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
-	}
+	testkit.FullOnly(t) // it tries a hundred changes under sixty plans
 	a := advice(t, named(t, "kleppmann-gc-pause"), 60)
 	if !a.saved() || a.Mending[0].String() != "lock.protocol: etcd, resource.fencing: on" {
 		t.Errorf("first: %s, saved: %v", a.Mending[0], a.saved())
@@ -165,6 +163,9 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 			break
 		}
 		a := adviceFor(t, name, someSeeds)
+		if len(a.Mending) == 0 {
+			t.Errorf("%s: no change mends it", name)
+		}
 		for _, change := range a.Mending[:min(4, len(a.Mending))] {
 			text, err := a.File(change)
 			if err != nil {

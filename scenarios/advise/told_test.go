@@ -180,6 +180,9 @@ func TestRemediesAreConfirmed(t *testing.T) {
 		}
 	}
 	r.report()
+	if least := testkit.Size(10, 30, 200); r.applied < least {
+		t.Errorf("only %d remedies were applied, fewer than %d", r.applied, least)
+	}
 	if wrong := r.wrongs.Count(""); wrong > 0 {
 		t.Errorf("of %d remedies %d do not come out as the table says", r.applied, wrong)
 	}

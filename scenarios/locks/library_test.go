@@ -9,7 +9,8 @@ import (
 )
 
 // TestASessionProlongsWhatItKeeps checks that when a session is extended, a hold that its client has not received yet
-// keeps its grant time. If a hold is removed while another client is being notified, the removed hold must not change.
+// keeps its grant time. If a hold is removed while the owner of another is being notified, the removed hold must not
+// change.
 func TestASessionProlongsWhatItKeeps(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	var untold, first, second, third Hold

@@ -67,13 +67,18 @@ func newBench(t *testing.T, answers func(server, n int, args []string) string) *
 	return b
 }
 
+// run runs a client, which must end within an hour.
 func (b *bench) run(client func(sim.Env)) {
 	b.t.Helper()
-	b.AddClient("client-1", 0, client)
+	ended := false
+	b.AddClient("client-1", 0, func(env sim.Env) {
+		client(env)
+		ended = true
+	})
 	b.Run(sim.Time(time.Hour), nil)
 	b.Finish()
-	if b.Err() != nil {
-		b.t.Fatal(b.Err())
+	if b.Err() != nil || !ended {
+		b.t.Fatalf("the client has ended: %v, error: %v", ended, b.Err())
 	}
 }
 

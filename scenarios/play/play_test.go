@@ -322,12 +322,19 @@ func TestWhatIsTakenAlong(t *testing.T) {
 		if !broken {
 			return
 		}
+		named := 0
 		for _, f := range judged.Verdict.Findings {
+			if !strings.Contains(a.Files[3].Is, " "+string(f.Law)+" ") {
+				continue
+			}
+			named++
 			failed := scenarios.CheckLaw(a.Files[0].Text, plan.Seed, f.Law) != nil
-			named := strings.Contains(a.Files[3].Is, " "+string(f.Law)+" ")
-			if named && (!failed || f.Outcome != checker.Violated) {
+			if !failed || f.Outcome != checker.Violated {
 				t.Errorf("the test of %s does not fail", f.Law)
 			}
+		}
+		if named != 1 {
+			t.Errorf("the description names %d laws: %s", named, a.Files[3].Is)
 		}
 	})
 }

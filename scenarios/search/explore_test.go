@@ -148,13 +148,16 @@ func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64, see
 	}
 	for calls := 0; !stopped.Finished(); calls++ {
 		ctx, cancel := context.WithCancel(context.Background())
-		stopped.Run(ctx, s, 2, cancel)
+		err := stopped.Run(ctx, s, 2, cancel)
 		cancel()
+		if err != nil || calls > seeds {
+			t.Fatalf("after %d interruptions: %v", calls, err)
+		}
 		line, err := stopped.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stopped, err = Decode(line); err != nil || calls > seeds {
+		if stopped, err = Decode(line); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -136,7 +136,7 @@ func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 			checkFailsAgain(t, r)
 		}
 	}
-	if shrunk < 12 && testkit.Full() || alone < shrunk*3/4 {
+	if shrunk < testkit.Size(2, 2, 12) || alone < shrunk*3/4 {
 		t.Errorf("%d violations were shrunk, %d of them to one fault", shrunk, alone)
 	}
 }

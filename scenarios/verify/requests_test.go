@@ -125,6 +125,7 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 // also occur with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(80, 80, 4)) * time.Millisecond
+	seen := ways{}
 	for _, s := range locksOfOneRun(t) {
 		messages := map[string]nemesis.Fault{}
 		got, few := waysOf(t, s, 1, func(f nemesis.Fault) {
@@ -136,37 +137,40 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 		if len(messages) < 15 {
 			t.Errorf("only %d messages", len(messages))
 		}
-		compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+		maps.Copy(seen, compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
 			for _, name := range slices.Sorted(maps.Keys(messages)) {
 				f := messages[name]
 				for f.By = step; f.By < 5*time.Second; f.By += step {
 					try(f)
 				}
 			}
-		})
+		}))
 	}
+	seen.include(t, "ownership removed by non-owner")
 }
 
-// TestClassesOfPausesLoseNothing tries pauses with many different starts and lengths. Each violation that occurs must
-// also occur with the enumerated pauses.
+// TestClassesOfPausesLoseNothing pauses a process at each event, for many different lengths of time. Each violation that
+// occurs must also occur with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(200, 200, 40)) * time.Millisecond
+	step := time.Duration(testkit.Size(600, 600, 60)) * time.Millisecond
+	seen := ways{}
 	for _, s := range locksOfOneRun(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Pause] = 1
 		got, few := waysOf(t, s, 1, func(nemesis.Fault) {})
-		compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+		maps.Copy(seen, compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
 			names := s.Targets()
 			for _, p := range nemesis.TargetsOf(&names).Processes {
-				for at := time.Duration(0); at < 2500*time.Millisecond; at += step / 2 {
+				for _, at := range startsOf(t, s, step) {
 					for length := step; length < 5*time.Second; length += step {
 						try(nemesis.Fault{Kind: nemesis.Pause, Target: p, For: length,
 							Trigger: nemesis.Trigger{Time: at}})
 					}
 				}
 			}
-		})
+		}))
 	}
+	seen.include(t, "mutual-exclusion holder outlived its lease")
 }
 
 // startsOf returns the instants at which a test makes faults strike, to check the verification's own, sparser
@@ -190,12 +194,21 @@ func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []ti
 	return slices.Compact(all)
 }
 
+// lengths returns how long the faults of a test last: without end (0), for a moment, or for a multiple of step.
+func lengths(step time.Duration) []time.Duration {
+	all := []time.Duration{0, 10 * time.Millisecond}
+	for length := step; length < 5*time.Second; length += step {
+		all = append(all, length)
+	}
+	return all
+}
+
 // losingLocks returns scenarios of two kinds: the server loses keys when it crashes, or it syncs each write to disk and
 // does not lose any.
 func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	for _, release := range []string{"script", "del"} {
-		for _, persistence := range []string{"{append-fsync: always}", "{append-fsync: everysec}", "none"} {
+		for _, persistence := range []string{"none", "{append-fsync: everysec}", "{append-fsync: always}"} {
 			text := strings.Replace(lateReleaseBy(release), "{append-fsync: always}", persistence, 1)
 			s, err := scenarios.Parse("losing.yaml", []byte(text))
 			if err != nil {
@@ -211,6 +224,7 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 // Each violation that occurs must also occur with the enumerated faults.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(500, 500, 60)) * time.Millisecond
+	seen := ways{}
 	for _, s := range losingLocks(t) {
 		for _, kind := range []nemesis.Kind{nemesis.Crash, nemesis.ShutDown} {
 			s.Mix.Weights = draw.Weights{}
@@ -220,18 +234,19 @@ func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 				losses = []nemesis.Loss{nemesis.LosesUnsynced, nemesis.LosesEverything}
 			}
 			got, few := waysOf(t, s, 1, func(nemesis.Fault) {})
-			compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+			maps.Copy(seen, compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
 				for _, at := range startsOf(t, s, step) {
 					for _, loss := range losses {
-						for downtime := time.Duration(0); downtime < 5*time.Second; downtime += step { // 0: no restart
+						for _, downtime := range lengths(step) {
 							try(nemesis.Fault{Kind: kind, Target: "redis-1", Loss: loss, Restart: downtime,
 								Trigger: nemesis.Trigger{Time: at}})
 						}
 					}
 				}
-			})
+			}))
 		}
 	}
+	seen.include(t, "lease-exclusion lost in crash")
 }
 
 // renewedLock is a lock that its holder renews while working.
@@ -263,7 +278,8 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 // TestClassesOfCutsLoseNothing cuts one direction of a connection at each event, for many different lengths of time.
 // Each violation that occurs must also occur with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(2400, 2400, 150)) * time.Millisecond
+	step := time.Duration(testkit.Size(3000, 3000, 150)) * time.Millisecond
+	seen := ways{}
 	for i, s := range cutLocks(t) {
 		if i%testkit.Size(2, 1, 1) > 0 {
 			continue
@@ -272,11 +288,11 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 		s.Mix.Weights[nemesis.Cut] = 1
 		got, few := waysOf(t, s, 1, func(nemesis.Fault) {})
 		names := s.Targets()
-		compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
+		maps.Copy(seen, compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
 			for _, client := range names.Clients {
 				for _, server := range []sim.ProcessID{"redis-1", names.Resource} {
 					for _, at := range startsOf(t, s, step) {
-						for length := time.Duration(0); length < 5*time.Second; length += step { // 0: no end
+						for _, length := range lengths(step) {
 							ends := [2][]sim.ProcessID{{client}, {server}}
 							for from := range ends {
 								try(nemesis.Fault{Kind: nemesis.Cut, Left: ends[from], Right: ends[1-from],
@@ -286,12 +302,14 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 					}
 				}
 			}
-		})
+		}))
 	}
+	seen.include(t, "mutual-exclusion holder outlived its lease")
 }
 
-// compareWays checks that each violation that the slow enumeration finds was also found by the fast one.
-func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
+// compareWays checks that each violation that the slow enumeration finds was also found by the fast one. It returns these
+// violations.
+func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) ways {
 	t.Helper()
 	all, many := ways{}, 0
 	runner := scenarios.NewRunner(s)
@@ -311,7 +329,17 @@ func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow fu
 			t.Errorf("release by %s: no class shows %s, as %s does", s.Clients[0].Lock.Release, way, f)
 		}
 	}
-	t.Logf("%d runs in place of %d: %v", few, many, slices.Sorted(maps.Keys(got)))
+	t.Logf("%d runs in place of %d: %v; the many show %v", few, many, slices.Sorted(maps.Keys(got)),
+		slices.Sorted(maps.Keys(all)))
+	return all
+}
+
+// include checks that the slow enumeration was thorough enough to find the given violation.
+func (w ways) include(t *testing.T, violation string) {
+	t.Helper()
+	if _, shown := w[violation]; !shown {
+		t.Errorf("%s: no fault of the slow enumeration leads to it", violation)
+	}
 }
 
 // TestEachSingleFaultIsOne checks that each tried fault is valid, that its text parses back to the same fault, that it

@@ -392,7 +392,7 @@ func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 }
 
 // TestEveryKindIsTriedOrLeftOutForAReason checks that every kind that can affect the run is either tried or omitted for
-// a stated reason, which names the processes that it applies to.
+// the expected reason.
 func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	for _, x := range []struct{ text, none string }{
