@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,8 +75,14 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	t.Helper()
 	_, err := Parse("my.yaml", []byte(doc.String()))
 	var bad *format.Error
-	if !errors.As(err, &bad) || bad.Problems[0].Line == 0 || bad.Problems[0].Column == 0 {
+	if !errors.As(err, &bad) {
 		t.Fatalf("%s: %v\n%q", at, err, doc.String())
+	}
+	lines := strings.Split(doc.String(), "\n")
+	if !slices.ContainsFunc(bad.Problems, func(p format.Problem) bool {
+		return p.Line > 0 && strings.Contains(string([]rune(lines[p.Line-1])[p.Column-1:]), `\`)
+	}) {
+		t.Fatalf("%s: no problem is at the escaped string: %v\n%q", at, err, doc.String())
 	}
 	if i := strings.IndexFunc(strings.ReplaceAll(bad.Error(), "\n", ""), history.Unprintable); i >= 0 {
 		t.Fatalf("%s: the message has a control character: %q", at, bad.Error())

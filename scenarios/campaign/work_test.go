@@ -108,16 +108,11 @@ func TestAResultThatIsNotOfTheWorkIsAnError(t *testing.T) {
 	if done != 4 || err != nil || sum != -4*len("crashed") {
 		t.Errorf("%d done, %v, sum %d", done, err, sum)
 	}
-	if _, err := w.Do(t.Context(), campaign.Crew{Hands: nothing{}}, nil); err == nil ||
+	if _, err := w.Do(t.Context(), campaign.Crew{Hands: campaigntest.Nothing{}}, nil); err == nil ||
 		err.Error() != "only 0 of the 4 squares were completed" {
 		t.Error(err)
 	}
 }
-
-// nothing is a campaign.Hands that returns without results and without an error.
-type nothing struct{}
-
-func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
 
 // An interruption is not an error. The results before the first missing one are passed on.
 func TestAnInterruptionLeavesTheFirstResults(t *testing.T) {

@@ -205,7 +205,7 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 		}
 	}
 	o := fewOptions
-	o.Hands = nothing{}
+	o.Hands = campaigntest.Nothing{}
 	c, err := Run(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("only 0 of the %d mutants", len(mutants))) {
 		t.Errorf("hands that make nothing: %+v, %v", c, err)
@@ -222,11 +222,6 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 		}
 	}
 }
-
-// nothing is a campaign.Hands that does nothing and does not report an error.
-type nothing struct{}
-
-func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
 
 // TestSearchesOfAMutantShareNoSeed checks that each search for each mutant is performed exactly once, and that a
 // mutant's searches have no seeds in common.

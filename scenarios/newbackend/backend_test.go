@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -28,7 +29,7 @@ func TestABackendIsOneFile(t *testing.T) {
 	t.Run("comparison", testComparison)
 }
 
-func scenario(t *testing.T, ttl, faults string) *scenarios.Scenario {
+func scenario(t testing.TB, ttl, faults string) *scenarios.Scenario {
 	t.Helper()
 	s, err := scenarios.Parse("lockd.yaml", []byte("name: lockd\nservers: {lockd: 3}\nclients: 2\nlock: {protocol: "+
 		"lockd, ttl: "+ttl+", timeout: 300ms}\nwork: {hold: 3s, writes: 2}\nfaults: ["+faults+"]\n"))
@@ -97,29 +98,33 @@ func testRealTime(t *testing.T) {
 		"": "holds ",
 		"pause client-1 for 2s after before-write": "violated holder outlived its lease (pause)",
 	} {
-		s := scenario(t, "1s", faults)
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := process.Start()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := live.Run(live.Options{Scenario: s, Command: fmt.Sprintf("%s=yes exec '%s'", asProgram, self),
-			Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k, Context: context.Background(),
-			Patience: live.Patience}, s.Plan(1))
-		k.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := checker.Check(r.History).Of(checker.MutualExclusion)
-		if got := f.Outcome.String() + " " + f.Cause.String(); got != want {
-			t.Errorf("%q, want %q: %s\n%q", got, want, f.Explanation, r.Notes)
-		}
-		if strings.Contains(strings.Join(r.Notes, " "), "grant") {
-			t.Errorf("%q", r.Notes)
-		}
+		testkit.Undisturbed(t, func(t testing.TB) { checkRealTime(t, faults, want) })
+	}
+}
+
+func checkRealTime(t testing.TB, faults, want string) {
+	s := scenario(t, "1s", faults)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := process.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	r, err := live.Run(live.Options{Scenario: s, Command: fmt.Sprintf("%s=yes exec '%s'", asProgram, self),
+		Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k, Context: context.Background(),
+		Patience: live.Patience}, s.Plan(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := checker.Check(r.History).Of(checker.MutualExclusion)
+	if got := f.Outcome.String() + " " + f.Cause.String(); got != want {
+		t.Errorf("%q, want %q: %s\n%q", got, want, f.Explanation, r.Notes)
+	}
+	if strings.Contains(strings.Join(r.Notes, " "), "grant") {
+		t.Errorf("%q", r.Notes)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
 // planOf returns a plan with the given seed and faults, one fault per line.
@@ -361,7 +362,7 @@ func TestAShrinkThatEndsEarlySaysSo(t *testing.T) {
 func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 	s, v := parsed(t, noisy), noisyViolation(t)
 	for _, checks := range []int{0, 1, 30, 90} {
-		r, err := Shrink(&doneAfter{context.Background(), checks}, s, v.plan, Violation{Law: v.law, Cause: v.cause}, 0)
+		r, err := Shrink(campaigntest.DoneAfter(checks), s, v.plan, Violation{Law: v.law, Cause: v.cause}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,19 +374,6 @@ func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 		}
 		checkFailsAgain(t, r)
 	}
-}
-
-// doneAfter is a context that is done after the given number of calls to Err.
-type doneAfter struct {
-	context.Context
-	left int
-}
-
-func (d *doneAfter) Err() error {
-	if d.left--; d.left < 0 {
-		return context.Canceled
-	}
-	return nil
 }
 
 func TestWhatCannotBeShrunk(t *testing.T) {

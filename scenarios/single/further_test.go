@@ -1,6 +1,8 @@
 package single_test
 
 import (
+	"fmt"
+	"html"
 	"strings"
 	"testing"
 
@@ -23,9 +25,9 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	return run
 }
 
-// TestEveryFormHasEachCause checks that, if a run has two violations, a report contains the causes of both in every
-// output format, and says for each of them which fault it needs. In del-by-slow-client, a pause breaks exclusion, and
-// later the paused client's DEL breaks it again.
+// TestEveryFormHasEachCause checks that, if a law is violated by two causes, a report contains both in every output
+// format. The text and the page must say for each cause which fault it needs. In del-by-slow-client, a pause breaks
+// exclusion, and later the paused client's DEL breaks it again. Two more laws are violated by one cause each.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -48,10 +50,22 @@ func TestEveryFormHasEachCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for form, want := range map[string][2]string{
-		text.String(): {"also: removed by non-owner", "mutual-exclusion violated: removed by non-owner"},
-		page.String(): {"also: removed by non-owner", "which did not own it"},
-		string(junit): {"also by removed by non-owner", ""},
+	object, err := d.JSON("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first, second = "holder outlived its lease (pause)", "removed by non-owner"
+	needed := fmt.Sprintf("Without %q: holds.", s.Faults[0])
+	for _, form := range []string{text.String(), html.UnescapeString(page.String())} {
+		if n := strings.Count(form, needed); n != 4 {
+			t.Errorf("%d of 4 causes need the pause:\n%s", n, form)
+		}
+	}
+	for form, want := range map[string][]string{
+		text.String():  {"mutual-exclusion violated: " + first, "mutual-exclusion violated: " + second},
+		page.String():  {first, "also: " + second},
+		string(junit):  {first + ", also by " + second},
+		string(object): {`"cause":"` + first + `"`, `"further":[{"cause":"` + second + `"`},
 	} {
 		for _, words := range want {
 			if !strings.Contains(form, words) {
@@ -71,8 +85,10 @@ func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	run := explained(t, s)
 	first := run.Headline()
 	run.Focus = &single.Focus{Law: checker.MutualExclusion, Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}
-	if focused := run.Headline(); focused == first || run.Gravest() != checker.MutualExclusion {
-		t.Errorf("with and without a focus the headline is %q", first)
+	if focused := run.Headline(); !strings.Contains(first, "client-1 had paused past its lease") ||
+		!strings.Contains(focused, "removed by a request that did not own it") ||
+		run.Gravest() != checker.MutualExclusion {
+		t.Errorf("without a focus the headline is %q, with one %q", first, focused)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
 // sweeping is a sweep of a scenario from the catalog or from a file.
@@ -364,7 +365,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 		step = 1
 	}
 	for checks := 0; checks < 60; checks += step {
-		s, err := b.Sweep(&doneAfter{context.Background(), checks}, o)
+		s, err := b.Sweep(campaigntest.DoneAfter(checks), o)
 		if err != nil || len(s.Points) != len(whole.Points) {
 			t.Fatalf("after %d checks: %v", checks, err)
 		}
@@ -399,17 +400,4 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	if cutEdges == 0 {
 		t.Error("no search for an edge was interrupted")
 	}
-}
-
-// doneAfter is a context that is done after the given number of calls to Err.
-type doneAfter struct {
-	context.Context
-	left int
-}
-
-func (d *doneAfter) Err() error {
-	if d.left--; d.left < 0 {
-		return context.Canceled
-	}
-	return nil
 }

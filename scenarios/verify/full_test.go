@@ -217,6 +217,9 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 			}
 		}
 	}
+	if len(all) == 0 {
+		t.Error("no start was tried")
+	}
 	compareReached(t, few, all)
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }

@@ -279,7 +279,7 @@ func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
-	o.Hands = nothing{}
+	o.Hands = campaigntest.Nothing{}
 	if v, err := Scenario(t.Context(), s, o); err == nil || !strings.Contains(err.Error(), "only 0 of the 1 parts") {
 		t.Errorf("hands that make nothing: %+v, %v", v, err)
 	}
@@ -314,8 +314,3 @@ func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 		}
 	}
 }
-
-// nothing is a campaign.Hands that returns neither results nor an error.
-type nothing struct{}
-
-func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }

@@ -1,4 +1,5 @@
-// Package campaigntest provides a campaign.Hands for testing searches that can be divided.
+// Package campaigntest provides what is needed to test searches that can be divided or interrupted: a campaign.Hands and
+// a context.
 //
 // Goals: workers share nothing with the search except the data that they receive and return. Parts arrive in any order,
 // in any size and sometimes repeatedly, as they can from other machines.
@@ -102,6 +103,27 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 		if err := take(p); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// Nothing is a campaign.Hands that returns neither results nor an error.
+type Nothing struct{}
+
+// Do does nothing.
+func (Nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
+
+// DoneAfter returns a context that is done after the given number of calls to Err.
+func DoneAfter(calls int) context.Context { return &doneAfter{context.Background(), calls} }
+
+type doneAfter struct {
+	context.Context
+	left int
+}
+
+func (d *doneAfter) Err() error {
+	if d.left--; d.left < 0 {
+		return context.Canceled
 	}
 	return nil
 }
