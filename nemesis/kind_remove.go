@@ -47,7 +47,8 @@ func removal(d definition, reason history.Why) definition {
 			f.Lock = t.Locks[d.Below(len(t.Locks))]
 		}
 	}
-	d.placement = Placement{Order: 13, At: AtActs, Candidates: func(s *Subjects) (list []Fault) {
+	d.placement = Placement{Order: 13, At: AtActs, Between: func(*Fault) Instants { return Deadlines }}
+	d.placement.Candidates = func(s *Subjects) (list []Fault) {
 		if !named {
 			return faultsOf(LosesMemory, s.Redis...)
 		}
@@ -58,7 +59,7 @@ func removal(d definition, reason history.Why) definition {
 			}
 		}
 		return list
-	}}
+	}
 	return d
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // TestTheAlarmOfContentionRingsWhereClientsCrowd checks that eight clients that compete for a lock and never give up
-// find it taken most of the time, which raises the contention alarm. A single client must never raise the alarm. Because
-// nobody gives up, no acquire may count as a time-out.
+// find it taken most of the time, which raises the contention alarm. A single client must never raise the alarm. Nobody
+// gives up, so no acquire may count as a time-out.
 func TestTheAlarmOfContentionRingsWhereClientsCrowd(t *testing.T) {
 	for _, d := range testkit.Sample(t, locks.Definitions()) {
 		for clients, alarms := range map[string]bool{"1": false, "8": true} {

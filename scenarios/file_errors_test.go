@@ -114,8 +114,8 @@ func TestManyProblemsAreCutShort(t *testing.T) {
 	}
 }
 
-// Parsing allocates at most 1 GiB in total even for the worst known files of the permitted size. By default, only some of
-// them are tried.
+// Parsing allocates at most 1 GiB in total even for the worst known files of the permitted size. By default, only some
+// of them are tried.
 func TestHostileFilesCostLittle(t *testing.T) {
 	fill := func(s string) []byte { return []byte(strings.Repeat(s, format.MaxFile/len(s))) }
 	for i, unit := range []string{"[", "{", "- ", "? ", ": ", "*a ", "&a ", "'", "''", "\"", "\n", " ", "#\n", "a",

@@ -86,7 +86,7 @@ limit: 10s
 // shown returns, as text, everything that each process records in a run, with times. It omits the fault's name and
 // exact start. It omits the probe (history.Probe), which begins some time after the last fault. It also omits the
 // fault's direct effects: the record of a client's crash, and the times at which a clock jump makes keys expire or
-// reappear.
+// reappear, or at which a fault removes a key.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -99,6 +99,9 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 		}
 		if kind == nemesis.Jump &&
 			(e.F == history.KeyGone && e.Why == history.Expired || e.F == history.KeySet && e.By == "") {
+			e.Time = 0
+		}
+		if slices.Contains([]history.Why{history.Evicted, history.DeletedByOperator, history.FlushedByOperator}, e.Why) {
 			e.Time = 0
 		}
 		b := lines[e.Process]
@@ -224,10 +227,12 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }
 
-// hurried reports whether a server clock jump at an instant may start an fsync that is still running when the server's
-// next request arrives. The enumerated start times do not cover every instant at which such an fsync can end.
+// hurried reports whether a server clock jump or the removal of a key at an instant may start an fsync that is still
+// running when the server's next request arrives. The enumerated start times do not cover every instant at which such an
+// fsync can end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
-	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
+	syncs := []nemesis.Kind{nemesis.Jump, nemesis.EvictKey, nemesis.DeleteKey, nemesis.Flush}
+	return slices.Contains(syncs, f.Kind) && slices.ContainsFunc(g.parent.acts(f.Target, 0),
 		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
 }
 

@@ -149,8 +149,8 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	seen.include(t, "ownership removed by non-owner")
 }
 
-// TestClassesOfPausesLoseNothing pauses a process at each event, for many different lengths of time. Each violation that
-// occurs must also occur with the enumerated pauses.
+// TestClassesOfPausesLoseNothing pauses a process at each event, for many different lengths of time. Each violation
+// that occurs must also occur with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(600, 600, 60)) * time.Millisecond
 	seen := ways{}
@@ -307,8 +307,8 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 	seen.include(t, "mutual-exclusion holder outlived its lease")
 }
 
-// compareWays checks that each violation that the slow enumeration finds was also found by the fast one. It returns these
-// violations.
+// compareWays checks that each violation that the slow enumeration finds was also found by the fast one. It returns
+// these violations.
 func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) ways {
 	t.Helper()
 	all, many := ways{}, 0

@@ -70,10 +70,11 @@ type Options struct {
 // If the state changes between two actions, the change divides the interval. For a power failure, these changes occur
 // when writes become durable just because time passes. For a server that closes its clients' connections, the interval
 // is divided at the last moment when a client can learn of this before sending its next request. For a wall-clock jump,
-// it is divided at the end of a validity that is measured on that clock. The reduction is inexact in one case. A jump
-// can make a server fsync, and the fsync may end before or after the server's actions and crashes, but only one start
-// in each interval is tried. A fault that strikes when another process passes a point strikes between two actions of
-// its target, so the starts above include it.
+// it is divided at the end of a validity that is measured on that clock. A jump or the removal of a key can make a
+// server fsync, so the interval is also divided at the last moment from which the fsync ends before the next action.
+// The reduction is inexact in one case: of the starts after that moment, only one is tried, although the fsync may end
+// before or after other actions and crashes. A fault that strikes when another process passes a point strikes between
+// two actions of its target, so the starts above include it.
 //
 // Ends: only some ends are tried. They are derived from the run in which the fault never ends, and from the instants at
 // which something changes in that run: each record of a process (a key appears or disappears, a lock is granted or

@@ -1,5 +1,5 @@
-// Package campaigntest provides what is needed to test searches that can be divided or interrupted: a campaign.Hands and
-// a context.
+// Package campaigntest provides what tests of searches that can be divided or interrupted need: a campaign.Hands, and a
+// context.
 //
 // Goals: workers share nothing with the search except the data that they receive and return. Parts arrive in any order,
 // in any size and sometimes repeatedly, as they can from other machines.
