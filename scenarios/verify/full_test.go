@@ -101,7 +101,8 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 			(e.F == history.KeyGone && e.Why == history.Expired || e.F == history.KeySet && e.By == "") {
 			e.Time = 0
 		}
-		if slices.Contains([]history.Why{history.Evicted, history.DeletedByOperator, history.FlushedByOperator}, e.Why) {
+		switch e.Why {
+		case history.Evicted, history.DeletedByOperator, history.FlushedByOperator:
 			e.Time = 0
 		}
 		b := lines[e.Process]
@@ -228,8 +229,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 }
 
 // hurried reports whether a server clock jump or the removal of a key at an instant may start an fsync that is still
-// running when the server's next request arrives. The enumerated start times do not cover every instant at which such an
-// fsync can end.
+// running when the server's next request arrives. The enumerated start times do not cover every instant at which such
+// an fsync can end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	syncs := []nemesis.Kind{nemesis.Jump, nemesis.EvictKey, nemesis.DeleteKey, nemesis.Flush}
 	return slices.Contains(syncs, f.Kind) && slices.ContainsFunc(g.parent.acts(f.Target, 0),
