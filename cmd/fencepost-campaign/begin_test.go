@@ -12,8 +12,12 @@ import (
 func TestTheCommandThatVerifiesAgainTriesTheSame(t *testing.T) {
 	t.Parallel()
 	for _, flag := range given["verify"] {
-		for _, value := range map[string][]string{"bool": {"true", "false"}, "int": {"2"}, "uint64": {"7"},
-			"duration": {"1s"}}[flagType(flag)] {
+		values := map[string][]string{"bool": {"true", "false"}, "int": {"2"}, "uint64": {"7"},
+			"duration": {"1s"}}[flagType(flag)]
+		if len(values) == 0 {
+			t.Errorf("no value of type %s for --%s", flagType(flag), flag)
+		}
+		for _, value := range values {
 			var r request
 			c := &cobra.Command{}
 			r.register(c)

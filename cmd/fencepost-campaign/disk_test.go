@@ -194,7 +194,7 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 }
 
 // TestReportsOnAFullDiskAreWholeOrNamed checks what happens if the disk becomes full. Each of a report's files must be
-// either complete or unchanged, and the error must name the file and the reason.
+// complete or missing, and the error must name the file and the reason.
 func TestReportsOnAFullDiskAreWholeOrNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
@@ -121,7 +122,8 @@ func kill(c *exec.Cmd) {
 // run, workers are killed 160 times and the server 40 times.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
-	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)
+	seeds := fmt.Sprint(testkit.Size(6000, 6000, 100_000))
+	ofWorkers, ofServer := testkit.Size(8, 8, 160), testkit.Size(2, 2, 40)
 	want, files := inOneProcess(t, "explore", "kleppmann-gc-pause", "--seeds", seeds)
 	k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "kleppmann-gc-pause",
 		"--seeds", seeds, "--out", "x", "--patience", "1s", "--name", "killed"}}
@@ -188,7 +190,7 @@ func TestKillsChangeNothing(t *testing.T) {
 func TestWorkersEndWellWhenTheServerEndsWithTheCampaign(t *testing.T) {
 	t.Parallel()
 	want, _ := inOneProcess(t, "explore", "fenced-gc-pause", "--seeds", "200")
-	for range sized(3, 20) {
+	for range testkit.Size(3, 3, 20) {
 		k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "fenced-gc-pause",
 			"--seeds", "200", "--out", "x", "--name", "killed"}}
 		k.serve()

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
@@ -123,14 +122,6 @@ func same(t *testing.T, got, want map[string]string) {
 			t.Errorf("%s is not left by one process", name)
 		}
 	}
-}
-
-// sized returns the size of a test: full in a full run (see testkit.Full), and everyDay otherwise.
-func sized(everyDay, full int) int {
-	if testkit.Full() {
-		return full
-	}
-	return everyDay
 }
 
 // fencepost campaign run prints the same text and leaves the same files, byte for byte, as the command that searches in

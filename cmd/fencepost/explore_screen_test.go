@@ -34,13 +34,16 @@ func TestExplorationsOfSimpleLocksFitAScreen(t *testing.T) {
 		if first, _, _ := strings.Cut(found, ":"); !strings.Contains(first, opening) {
 			t.Errorf("%s opens with %q", name, first)
 		}
-		plan := ""
+		plan, plans := "", 0
 		for _, l := range lines {
 			if p, is := strings.CutPrefix(l, "   plan    "); is && p == plan {
 				t.Errorf("%s shows the plan %q twice", name, p)
 			} else if is {
-				plan = p
+				plan, plans = p, plans+1
 			}
+		}
+		if plans == 0 {
+			t.Errorf("%s shows no plan", name)
 		}
 	}
 }

@@ -138,8 +138,8 @@ func anyOf(v any, match func(map[string]any) bool) bool {
 	return false
 }
 
-// longCommands lists the commands that can be interrupted, each with its arguments, and with functions that check its
-// JSON after exit code 1 and after exit code 0.
+// longCommands lists the commands that can be interrupted, each with its arguments. Its functions broken and complete
+// say which exit code must come with a JSON document: 1 if broken returns true, else 0 if complete does.
 var longCommands = []struct {
 	name     string
 	args     []string
@@ -392,8 +392,15 @@ func TestInterruptedExplorationGoesOn(t *testing.T) {
 	t.Parallel()
 	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}
 	whole := interruptAt(t, 0, interruptedFiles, args...)
+	interrupted := 0
 	for _, instant := range someInstants(whole.instants) {
 		r := interruptAt(t, instant, interruptedFiles, args...)
+		if err := json.Unmarshal(r.text, &r.doc); err != nil {
+			t.Fatalf("instant %d of %d: %v\n%s", instant, whole.instants, err, r.text)
+		}
+		if r.doc["interrupted"] == true {
+			interrupted++
+		}
 		again := exec.Command("fencepost", "explore", "--resume", "out", "--json")
 		again.Dir = r.dir
 		text, _ := again.Output()
@@ -405,6 +412,9 @@ func TestInterruptedExplorationGoesOn(t *testing.T) {
 			folder(t, filepath.Join(whole.dir, "out")); !reflect.DeepEqual(of, want) {
 			t.Fatalf("instant %d of %d: the folders differ", instant, whole.instants)
 		}
+	}
+	if interrupted == 0 {
+		t.Error("it was never interrupted")
 	}
 }
 
@@ -449,16 +459,23 @@ func TestSignalsReachTheProgram(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
+			ended := make(chan error, 1)
+			go func() { ended <- c.Wait() }()
 			for {
 				e, err := task.ReadResult(filepath.Join(here, "out"), task.ExplorationFile)
 				if err == nil && len(e.Findings) > 0 {
 					break
 				}
+				select {
+				case err := <-ended:
+					t.Fatalf("it ended without a signal: %v\n%s%s", err, stderr.String(), stdout.String())
+				default:
+				}
 			}
 			if err := c.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			c.Wait()
+			<-ended
 			r := &outcome{code: c.ProcessState.ExitCode(), dir: here}
 			if err := json.Unmarshal(stdout.Bytes(), &r.doc); err != nil || r.code != exitOtherwise ||
 				r.doc["interrupted"] != true {

@@ -148,8 +148,12 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 			t.Errorf("%s has --json, and no call tests it", c.Name())
 		}
 	}
-	for _, command := range []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus",
-		"odds", "advise", "check", "list", "version", "live"} {
+	order := []string{"run", "replay", "explore", "merge", "verify", "sweep", "compare", "corpus", "odds", "advise",
+		"check", "list", "version", "live"}
+	if len(order) != len(jsonCalls) {
+		t.Errorf("%d of %d commands are called", len(order), len(jsonCalls))
+	}
+	for _, command := range order {
 		for _, call := range jsonCalls[command] {
 			if !runsHere(call) || !testkit.Thorough() && isCostly(call) {
 				continue

@@ -30,7 +30,7 @@ func refused(t *testing.T, args ...string) string {
 }
 
 // TestEveryFlagSaysWhatItTakes checks that the error message for a wrong value says which values the flag takes. It
-// skips flags whose value is plain text.
+// skips flags whose value is plain text. A flag that takes a list must only reject the value.
 func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0

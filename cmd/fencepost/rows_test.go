@@ -52,7 +52,7 @@ func textAt(t *testing.T, run *single.Run, width int) string {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// pageOf returns the visible text of a report's page, without style and script.
+// pageOf returns the body of a report's page up to its script, with its tags.
 func pageOf(t *testing.T, report *document.Document) string {
 	t.Helper()
 	var b strings.Builder
@@ -133,8 +133,8 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 }
 
 // TestNothingIsExpectedWithoutExpect removes the expectations from scenarios. Then no format of the report may mention
-// an expectation. In a report with expectations, a law's line mentions them only if the scenario names the law or the
-// law was violated.
+// an expectation. In a report with expectations, the line of a law that the scenario names must mention them. The line
+// of another law may do so only if the law was violated.
 func TestNothingIsExpectedWithoutExpect(t *testing.T) {
 	expected := func(text string) bool { return strings.Contains(text, "expected") }
 	bare := func(s *scenarios.Scenario) { s.Expect = format.All{} }

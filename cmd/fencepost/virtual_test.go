@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// TestWorkersInVirtualTime runs the client programs that come with live runs in virtual time. Some runs are repeated,
-// and the calls of both runs are compared. As in real time, a pause breaks each lock, unless the resource requires a
+// TestWorkersInVirtualTime runs the client programs that come with live runs in virtual time. Each run is repeated, and
+// the calls of both runs are compared. As in real time, a pause breaks each lock, unless the resource requires a
 // fencing token. Unless this is a full run (see testkit.Full), there is one program for each language and each kind of
 // server.
 func TestWorkersInVirtualTime(t *testing.T) {
@@ -93,7 +93,7 @@ func TestTheTimeOutOfRequestsSavesClientGo(t *testing.T) {
 
 // pageOfVirtualTime reads the VIRTUAL.md page. It writes the page's worker, scenario and plan to a folder, and returns
 // the command that starts the worker and the report shown on the page. If the machine lacks something that the worker
-// needs, the test is skipped; in a full run (see testkit.Full) it fails.
+// needs, the test is skipped or fails (see testkit.Lacks).
 func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
 	t.Helper()
 	if err := traced.Allowed(); err != nil {

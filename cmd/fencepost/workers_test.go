@@ -18,8 +18,7 @@ import (
 const workers = "../../scenarios/live/workers"
 
 // workerCommand prepares a client program and returns the command that starts it. These programs are not all written in
-// Go, so the test is skipped if the machine lacks something that the program needs. In a full run (see testkit.Full),
-// it fails instead.
+// Go. If the machine lacks something that the program needs, the test is skipped or fails (see testkit.Lacks).
 func workerCommand(t testing.TB, name string) string {
 	t.Helper()
 	need := func(what string, err error) {

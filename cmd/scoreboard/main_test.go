@@ -170,8 +170,7 @@ func TestWorkersOfAllLanguagesRun(t *testing.T) {
 	}
 }
 
-// needsFilesOf skips the test if row r's client is not installed. In a full run, it fails the test instead (see
-// testkit.Lacks).
+// needsFilesOf skips the test or fails it (see testkit.Lacks) if row r's client is not installed.
 func needsFilesOf(t *testing.T, r *scoreboard.Row) {
 	t.Helper()
 	words := strings.FieldsFunc(r.Client, func(c rune) bool { return strings.ContainsRune(` "=:*`, c) })
@@ -185,7 +184,7 @@ func needsFilesOf(t *testing.T, r *scoreboard.Row) {
 	}
 }
 
-// TestFindingsComeOutAgain replays each finding for which the library is installed. The run must break the finding's
+// TestFindingsComeOutAgain replays each finding whose client's program is installed. The run must break the finding's
 // law with the same cause.
 func TestFindingsComeOutAgain(t *testing.T) {
 	testkit.FullOnly(t)
@@ -194,6 +193,7 @@ func TestFindingsComeOutAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	replayed := 0
 	for _, r := range rows {
 		var result scoreboard.Result
 		text, err := os.ReadFile(filepath.Join(room, r.Folder(), "result.json"))
@@ -208,6 +208,7 @@ func TestFindingsComeOutAgain(t *testing.T) {
 			t.Logf("%s: not installed, or without a finding in virtual time", r.Name)
 			continue
 		}
+		replayed += len(r.Aimed) + len(result.Findings)
 		for n, a := range r.Aimed {
 			t.Run(r.Name+"/aimed", func(t *testing.T) {
 				file, _ := r.AimedScenario(n)
@@ -222,6 +223,9 @@ func TestFindingsComeOutAgain(t *testing.T) {
 		for _, f := range result.Findings {
 			t.Run(r.Name+"/"+f.Folder, func(t *testing.T) { comesOut(t, &r, &f) })
 		}
+	}
+	if replayed == 0 {
+		t.Error("no finding was replayed")
 	}
 }
 

@@ -65,7 +65,7 @@ func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 }
 
 // TestTheFileIsReadAgain reloads the page, first after its file has changed, and then after the file has become
-// unreadable.
+// unreadable. The page must show the file's current content, and then the content that was read last.
 func TestTheFileIsReadAgain(t *testing.T) {
 	name, gone := "mine", error(nil)
 	s := served(t, func() (play.State, error) {

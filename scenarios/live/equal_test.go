@@ -35,7 +35,7 @@ const (
 )
 
 // TestEqualSeedsGiveEqualRunsInEachLanguage checks that runs with the same seed make the same calls under random
-// faults, three times in one process and once more in another process. If they do not, the error names the first call
+// faults, three times in each of two processes. If they do not, the error names the first call
 // that differs.
 func TestEqualSeedsGiveEqualRunsInEachLanguage(t *testing.T) {
 	testkit.ThoroughOnly(t)

@@ -29,6 +29,9 @@ func TestNamesOfServersHaveAddresses(t *testing.T) {
 	if p == nil {
 		return
 	}
+	if len(p.runs) != 3 {
+		t.Errorf("%d runs, want 3: %v", len(p.runs), p.problems)
+	}
 	for _, r := range p.runs {
 		if r.Failure != "" {
 			t.Error(r.Failure)

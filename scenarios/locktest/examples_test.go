@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestTheLocksOfTheExamplesAreSound checks that the tests in the examples pass.
+// TestTheLocksOfTheExamplesAreSound checks that the tests in the examples pass. Other tests check the examples'
+// semaphore, read-write lock, fair lock and lock for tasks.
 func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws,
 		Seeds: testkit.Size(3, 6, 20)}

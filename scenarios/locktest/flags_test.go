@@ -166,7 +166,8 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestTestsAtTheSameTime checks that tests running in parallel perform the same runs as a test running alone.
+// TestTestsAtTheSameTime checks that explorations in parallel do not disturb each other: each one gives the same runs
+// when it is repeated.
 func TestTestsAtTheSameTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		t.Run(name, func(t *testing.T) {

@@ -62,8 +62,8 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 			if test.New, test.Seeds = newPlain, testkit.Size(2, 4, 30); test.Precautions.Fences {
 				test.New = newCounted
 			}
-			if p := examine(t, test); p != nil && len(p.failures()) > 0 {
-				t.Errorf("%v\n%s", found(p), p.summary())
+			if p := examine(t, test); p != nil && (len(p.failures()) > 0 || len(p.runs) != test.Seeds) {
+				t.Errorf("%d runs of %d: %v %v\n%s", len(p.runs), test.Seeds, found(p), p.problems, p.summary())
 			}
 		})
 	}
@@ -115,22 +115,20 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 			testkit.OneIn(t, 4)
 			config := Config{New: test.lock, Servers: test.servers, Seeds: testkit.Size(2, 2, 6), Hold: 7 * time.Second,
 				SkipTrial: true, Plan: test.plan, Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}}
-			p := examine(t, config)
-			if p == nil {
-				return
-			}
-			groups := p.groups()
-			if len(groups) == 0 {
-				t.Fatal("nothing broke")
-			}
-			for _, g := range groups {
-				if story := p.story(g); g.Limit != test.want || !strings.HasPrefix(story, waysOn[test.want]) {
-					t.Errorf("%q: %s: %s\n%s", g.Limit, g.Law, g.Cause, story)
+			if p := examine(t, config); p != nil { // in a worker process for the second call, p is nil
+				groups := p.groups()
+				if len(groups) == 0 {
+					t.Fatal("nothing broke")
+				}
+				for _, g := range groups {
+					if story := p.story(g); g.Limit != test.want || !strings.HasPrefix(story, waysOn[test.want]) {
+						t.Errorf("%q: %s: %s\n%s", g.Limit, g.Law, g.Cause, story)
+					}
 				}
 			}
 			config.Plan = test.mends
-			if p := examine(t, config); p != nil && len(p.groups()) > 0 {
-				t.Errorf("without its cause: %v", found(p))
+			if p := examine(t, config); p != nil && (len(p.groups()) > 0 || len(p.runs) != config.Seeds) {
+				t.Errorf("without its cause, %d runs of %d: %v %v", len(p.runs), config.Seeds, found(p), p.problems)
 			}
 		})
 	}

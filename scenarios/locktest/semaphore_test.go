@@ -18,10 +18,11 @@ var takePermitByClient = strings.NewReplacer(`local t = redis.call("time")
 func ofScript(script string) func(*locktest.Client) (locktest.Lock, error) {
 	return func(c *locktest.Client) (locktest.Lock, error) {
 		m, err := openMutex(c)
+		own := script
 		if c.Name == "client-4" { // the clock of this client is ahead
-			script = strings.Replace(script, "tonumber(ARGV[4])", "tonumber(ARGV[4]) + 10000", 1)
+			own = strings.Replace(own, "tonumber(ARGV[4])", "tonumber(ARGV[4]) + 10000", 1)
 		}
-		return semaphore{m, script}, err
+		return semaphore{m, own}, err
 	}
 }
 
@@ -60,7 +61,7 @@ func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
 					causes = append(causes, b.Cause.Kind)
 				}
 			}
-			if want := test.causes; !slices.Equal(causes, want) {
+			if want := test.causes; !slices.Equal(causes, want) || want == nil && len(r.Breaches) > 0 {
 				t.Errorf("lease-exclusion is broken by %v, want %v: %+v", causes, want, r.Breaches)
 			}
 		})

@@ -96,8 +96,7 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	}
 }
 
-// TestSharedHoldsInTheTrial checks that the trial run accepts two simultaneous shared holds, although it does not
-// accept a shared hold at the same time as an exclusive one. A semaphore does not have shared holds.
+// TestSharedHoldsInTheTrial checks that the trial run accepts two simultaneous shared holds of a read-write lock.
 func TestSharedHoldsInTheTrial(t *testing.T) {
 	readers := vary(func(l readWrite) locktest.Lock {
 		l.read = true

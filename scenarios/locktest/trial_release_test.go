@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestTheTrialRunSeesWhatUnlockDoes checks that the trial run reports an Unlock that returns nil but does not change
-// anything. It must not report a lock that is released in an unusual way, or that other clients do not acquire for
-// another reason.
+// TestTheTrialRunSeesWhatUnlockDoes checks that the trial run reports an Unlock that returns nil although the key
+// remains, and an Unlock that deletes another holder's key. It must also report a Lock that waits and does not notice
+// that the lease has ended. It must not report a lock that is released in an unusual way.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" still existed after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {

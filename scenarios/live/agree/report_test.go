@@ -3,6 +3,7 @@ package agree
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,11 +67,9 @@ func TestTheAgreementIsReported(t *testing.T) {
 		results = append(results, c.Result)
 	}
 	want := []document.Result{document.Passed, document.Failed, document.Passed, document.Undecided,
-		document.Undecided}
-	for i := range want {
-		if results[i] != want[i] {
-			t.Errorf("case %d: %v, want %v", i, results[i], want[i])
-		}
+		document.Undecided, document.Passed}
+	if !slices.Equal(results, want) {
+		t.Errorf("the cases are %v, want %v", results, want)
 	}
 }
 

@@ -61,7 +61,10 @@ func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 	}
 }
 
+// admitted admits every connection between two hosts or ports.
 func admitted(from, to netip.AddrPort) bool { return from != to }
+
+// opens lets a client connect to etcd-1. It returns the address, and a function that ends the listening.
 func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 	r.T.Helper()
 	r.World.AddClient(client, 0, func(env sim.Env) { env.Sleep(sim.Forever) })

@@ -82,7 +82,8 @@ func TestNeighborsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestACrowdOfCallersDoesNotKeepTheClientOut checks that the oldest callers are disconnected if there are too many.
+// TestACrowdOfCallersDoesNotKeepTheClientOut checks that a client gets a connection after far too many others have
+// connected without a password. Only a limited number of these may stay connected.
 func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 5 * mostCallers {

@@ -193,13 +193,10 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 // TestRealServers runs a scenario on a server started for the run, and on a user's server. On the user's server, the
 // run must touch only its own keys and leave none of them behind.
 func TestRealServers(t *testing.T) {
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed")
-	}
+	testkit.Needs(t, "redis-server")
 	host, port := testkit.FreeAddress(t)
 	address := net.JoinHostPort(host, port)
-	users := exec.Command(program, "--port", port, "--bind", host, "--save", "", "--dir", t.TempDir())
+	users := exec.Command("redis-server", "--port", port, "--bind", host, "--save", "", "--dir", t.TempDir())
 	if err := users.Start(); err != nil {
 		t.Fatal(err)
 	}

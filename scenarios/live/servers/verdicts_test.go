@@ -63,7 +63,7 @@ func verdictsAgree(t *testing.T, word string, backend locks.Backend) {
 	switch {
 	case err != nil:
 		t.Error(err)
-	case rows != len(names):
+	case rows != len(names) || rows == 0:
 		t.Errorf("%d rows of %d", rows, len(names))
 	}
 }

@@ -25,7 +25,8 @@ func launched(t *testing.T, n int) *ensemble {
 	t.Helper()
 	needsZooKeeper(t)
 	k := fleettest.Keeper(t)
-	f, err := Launch(Config{Keeper: k, Members: names(n), Failed: func(err error) { t.Error(err) }}, nil)
+	f, err := Launch(Config{Keeper: k, Members: fleettest.Names("zookeeper", n),
+		Failed: func(err error) { t.Error(err) }}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
@@ -38,7 +39,7 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 // TestFaultsThatMembersCannotSuffer checks that a fault that cannot be injected into members is refused, and that the
 // error says why. Faults in other processes are accepted.
 func TestFaultsThatMembersCannotSuffer(t *testing.T) {
-	c := Config{Members: names(3)}
+	c := Config{Members: fleettest.Names("zookeeper", 3)}
 	for _, x := range []struct {
 		fault nemesis.Fault
 		want  string

@@ -46,13 +46,6 @@ type rig struct {
 	members  []sim.ProcessID
 }
 
-func names(n int) (list []sim.ProcessID) {
-	for i := range n {
-		list = append(list, sim.ProcessID(fmt.Sprint("zookeeper-", i+1)))
-	}
-	return list
-}
-
 func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	t.Helper()
 	needsZooKeeper(t)
@@ -61,7 +54,7 @@ func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, members: names(n)}
+	r := &rig{t: t, members: fleettest.Names("zookeeper", n)}
 	r.w = sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond},
 		Wall: clock.Begin().UnixNano(), Endless: true})
 	r.l = realtime.NewLoop(r.w, clock)

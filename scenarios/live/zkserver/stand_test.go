@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
@@ -216,7 +217,7 @@ func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Keeper, c.Members, c.Failed = k, names(1), func(err error) { t.Error(err) }
+		c.Keeper, c.Members, c.Failed = k, fleettest.Names("zookeeper", 1), func(err error) { t.Error(err) }
 		f, err := Launch(c, nil)
 		if err == nil {
 			var text []byte

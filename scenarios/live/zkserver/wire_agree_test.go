@@ -40,8 +40,7 @@ type step struct {
 
 // session returns a name for a session. It is the same for both servers, although their session IDs differ.
 func (s *side) session(id int64) string {
-	switch {
-	case id == 0:
+	if id == 0 {
 		return "none"
 	}
 	return fmt.Sprint("session ", slices.Index(s.ids, id))

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // etcdSide is either the real or the simulated etcd. It includes two connections, the latest revision in the answers,
@@ -321,7 +323,7 @@ func TestSecondEtcd(t *testing.T) {
 		simulated.watching = watchOn(t, t.Context(), simulated.conns[0])
 		return &real, &simulated
 	}
-	compare(t, size(5, 200), 60, begin, etcdStep, endEtcd)
+	compare(t, testkit.Size(5, 5, 200), 60, begin, etcdStep, endEtcd)
 }
 
 // endEtcd lets a lease end in some rounds, and compares the events that the watches have shown in each round.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/etcd/apiserver"
@@ -279,7 +281,9 @@ func realAPI(t *testing.T) string {
 	if err != nil {
 		t.Skipf("%v: build k8s.io/kubernetes/cmd/kube-apiserver 1.33 into PATH", err)
 	}
-	etcdAt, at, folder := realEtcd(t), freeAddress(t), t.TempDir()
+	etcdAt, folder := realEtcd(t), t.TempDir()
+	_, port := testkit.FreeAddress(t)
+	at := net.JoinHostPort("127.0.0.1", port)
 	file := func(name, content string) string {
 		path := filepath.Join(folder, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -292,7 +296,6 @@ func realAPI(t *testing.T) string {
 		t.Fatal(err)
 	}
 	account := file("account.key", string(key))
-	_, port, _ := strings.Cut(at, ":")
 	cmd := exec.Command(program, "--etcd-servers=http://"+etcdAt, "--secure-port="+port, "--bind-address=127.0.0.1",
 		"--cert-dir="+folder, "--token-auth-file="+file("tokens", "secret,admin,admin,\"system:masters\"\n"),
 		"--authorization-mode=RBAC", "--service-account-issuer=https://x", "--service-account-key-file="+account,
@@ -325,7 +328,7 @@ func TestSecondKubernetes(t *testing.T) {
 		etcd.New(raft.Config{}, members).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
 	}, apiserver.Front())[0]}
 	begin := func(*testing.T) (a, b *apiSide) { return real.begin(), simulated.begin() }
-	compare(t, size(5, 200), 60, begin, apiStep, func(t *testing.T, _ int, real, simulated *apiSide) {
+	compare(t, testkit.Size(5, 5, 200), 60, begin, apiStep, func(t *testing.T, _ int, real, simulated *apiSide) {
 		watch := func(s *apiSide) string {
 			return s.ask("GET", leasesAt+"default/leases?watch=true&timeoutSeconds=1&resourceVersion="+s.first, nil)
 		}

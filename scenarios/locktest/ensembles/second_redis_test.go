@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	redisfront "github.com/fencepost-sim/fencepost/sim/redis/front"
@@ -335,11 +336,10 @@ var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling 
 
 // TestSecondRedis compares the simulated node with redis-server 7.0, byte for byte.
 func TestSecondRedis(t *testing.T) {
-	program, err := exec.LookPath("redis-server")
-	lacks(t, err, "apt install redis-server")
-	real := freeAddress(t)
-	_, port, _ := strings.Cut(real, ":")
-	cmd := exec.Command(program, "--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	testkit.Needs(t, "redis-server")
+	host, port := testkit.FreeAddress(t)
+	real := net.JoinHostPort(host, port)
+	cmd := exec.Command("redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestSecondRedis(t *testing.T) {
 		w.AddServer("redis-1", redis.New(redis.Config{}))
 	}, redisfront.Redis{})[0]
 	begin := func(t *testing.T) (a, b redisSide) { return newRedisSide(t, real), newRedisSide(t, simulated) }
-	compare(t, size(30, 2000), 60, begin, func(r *rand.Rand) step[redisSide] {
+	compare(t, testkit.Size(30, 30, 2000), 60, begin, func(r *rand.Rand) step[redisSide] {
 		s := redisStep(r)
 		act := s.do
 		s.do = func(side redisSide) string {

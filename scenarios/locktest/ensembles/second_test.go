@@ -71,11 +71,3 @@ func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (re
 }
 
 func oneOf[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
-
-// size returns the number of rounds: whole if FENCEPOST_FULL is set, and everyDay otherwise.
-func size(everyDay, whole int) int {
-	if full() {
-		return whole
-	}
-	return everyDay
-}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 	zkfront "github.com/fencepost-sim/fencepost/sim/zookeeper/front"
@@ -365,7 +366,7 @@ func (s *zkSide) ends(path string) string {
 // TestSecondZooKeeper compares the simulated server with Debian's ZooKeeper 3.8, byte for byte. It starts new servers
 // every forty rounds, because after a minute the simulated server looks for containers to remove.
 func TestSecondZooKeeper(t *testing.T) {
-	for block := range size(1, 12) {
+	for block := range testkit.Size(1, 1, 12) {
 		t.Run(fmt.Sprint("servers ", block), func(t *testing.T) {
 			addresses := [2]string{realZooKeeper(t), served(t, []sim.ProcessID{"zookeeper-1"}, func(w *sim.World) {
 				zookeeper.NewEnsemble(zookeeper.Config{}, []sim.ProcessID{"zookeeper-1"}).AddTo(w.AddServer)
@@ -387,7 +388,7 @@ func TestSecondZooKeeper(t *testing.T) {
 				return sides[0], sides[1]
 			}
 			draw := func(r *rand.Rand) step[*zkSide] { return zkStep(r, fmt.Sprint("/round-", round)) }
-			compare(t, size(12, 40), 60, begin, draw, endZooKeeper)
+			compare(t, testkit.Size(12, 12, 40), 60, begin, draw, endZooKeeper)
 		})
 	}
 }

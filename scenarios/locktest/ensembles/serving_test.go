@@ -4,6 +4,7 @@ package ensembles
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/etcd/front"
@@ -28,14 +30,13 @@ import (
 // realEtcd starts Debian's etcd 3.4 without data, and returns its address. The data directory is in memory.
 func realEtcd(t *testing.T) string {
 	t.Helper()
-	program, err := exec.LookPath("etcd")
-	lacks(t, err, "apt install etcd-server")
+	testkit.Needs(t, "etcd")
 	folder, err := os.MkdirTemp("/dev/shm", "fencepost-etcd-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, peer := freeAddress(t), freeAddress(t)
-	cmd := exec.Command(program, "--data-dir", folder, "--listen-client-urls", "http://"+client,
+	client, peer := net.JoinHostPort(testkit.FreeAddress(t)), net.JoinHostPort(testkit.FreeAddress(t))
+	cmd := exec.Command("etcd", "--data-dir", folder, "--listen-client-urls", "http://"+client,
 		"--advertise-client-urls", "http://"+client, "--listen-peer-urls", "http://"+peer,
 		"--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "default=http://"+peer,
 		"--log-level", "error")
@@ -56,15 +57,6 @@ func realEtcd(t *testing.T) string {
 	return client
 }
 
-func freeAddress(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 // simulatedEtcd serves a simulated member, and returns its address.
 func simulatedEtcd(t *testing.T) string {
 	t.Helper()
@@ -81,13 +73,11 @@ var zooKeepers = map[string]func(*testing.T) string{"simulated": simulatedZooKee
 func realZooKeeper(t *testing.T) string {
 	t.Helper()
 	const classes = "/usr/share/java/zookeeper.jar"
-	_, err := os.Stat(classes)
-	if err == nil {
-		_, err = exec.LookPath("java")
+	testkit.Needs(t, "java")
+	if _, err := os.Stat(classes); err != nil {
+		testkit.Lacks(t, fmt.Errorf("%w: apt install libzookeeper-java", err))
 	}
-	lacks(t, err, "apt install libzookeeper-java default-jdk-headless")
-	address := freeAddress(t)
-	_, port, _ := strings.Cut(address, ":")
+	host, port := testkit.FreeAddress(t)
 	cmd := exec.Command("java", "-Xmx64m", "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.jmx.log4j.disable=true",
 		"-Dznode.container.checkIntervalMs=100000000", "-cp", classes,
 		"org.apache.zookeeper.server.ZooKeeperServerMain", port, t.TempDir(), "2000", "0")
@@ -98,7 +88,7 @@ func realZooKeeper(t *testing.T) string {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return address
+	return net.JoinHostPort(host, port)
 }
 
 // simulatedZooKeeper serves a simulated ensemble with three members, and returns their addresses.
@@ -108,18 +98,6 @@ func simulatedZooKeeper(t *testing.T) string {
 	return strings.Join(served(t, members, func(w *sim.World) {
 		zookeeper.NewEnsemble(zookeeper.Config{}, members).AddTo(w.AddServer)
 	}, zkfront.ZooKeeper{}), ",")
-}
-
-// lacks skips a test if err says that a program is missing on this machine. With FENCEPOST_FULL=1, the test fails
-// instead.
-func lacks(t *testing.T, err error, advice string) {
-	t.Helper()
-	switch {
-	case err != nil && full():
-		t.Fatal(err)
-	case err != nil:
-		t.Skipf("%v: %s", err, advice)
-	}
 }
 
 // dial opens etcd's client for one address.

@@ -18,6 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // watching is a watch stream, and the responses received so far.
@@ -89,10 +91,7 @@ func settle(both []*watching) {
 // some have filters, some are canceled, and some use an ID that is already in use. With FENCEPOST_FULL=1 it uses 150
 // streams.
 func TestWatchesShowWhatEtcdsShow(t *testing.T) {
-	n := 15
-	if full() {
-		n = 150
-	}
+	n := testkit.Size(15, 15, 150)
 	real, simulated := connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))
 	s := &script{Rand: rand.New(rand.NewPCG(3, 4)), revision: 1}
 	events := 0
@@ -137,11 +136,15 @@ func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 						strings.Join(real, "\n  "))
 				}
 			}
+			t.Fatalf("the watches differ\nsimulated  %v\netcd       %v", both[1].shown, both[0].shown)
 		}
 		for _, shown := range both[0].shown {
 			events += len(shown)
 		}
 		cancel()
+	}
+	if events < 10*n {
+		t.Errorf("%d streams show only %d events and answers", n, events)
 	}
 	t.Logf("%d streams, %d events and answers", n, events)
 }
@@ -205,10 +208,7 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 // TestTheLockServicesAnswerAsEtcds sends random calls to the lock and election services in a real etcd and a simulated
 // one, and compares the answers. It sends only calls that do not have to wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
-	n := 300
-	if full() {
-		n = 10_000
-	}
+	n := testkit.Size(300, 300, 10_000)
 	clients := []*grpc.ClientConn{connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))}
 	s := &script{Rand: rand.New(rand.NewPCG(5, 6)), revision: 1}
 	text := func(number protowire.Number, text string) []byte {
@@ -226,7 +226,7 @@ func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 			}
 		}
 	}
-	codes := map[string]int{}
+	answers := map[string]bool{}
 	for i := range n {
 		lease := 1 + s.Int64N(4) // lease 4 does not exist
 		name := fmt.Sprint("line-", lease)
@@ -276,10 +276,13 @@ func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 			s.revision = max(s.revision, h.Header.Revision)
 			said[j] = fmt.Sprintf("%s %q", plain(h), response[size:])
 		}
-		codes[said[0][:min(len(said[0]), 20)]]++
+		answers[said[0][:min(len(said[0]), 20)]] = true
 		if said[0] != said[1] {
 			t.Fatalf("call %d: %s %q\nsimulated  %s\netcd       %s", i, method, request, said[1], said[0])
 		}
 	}
-	t.Logf("%d calls", n)
+	if len(answers) < 5 {
+		t.Errorf("%d calls have only the answers %v", n, answers)
+	}
+	t.Logf("%d calls, %d answers", n, len(answers))
 }

@@ -61,7 +61,7 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 				t.Run(l.Name+"/"+d.Name+"/"+p.Name, func(t *testing.T) {
 					testkit.OneIn(t, 12)
 					if slices.Contains(p.Faults, locktest.Clocks[0]) && d.Name == "absolute" {
-						t.Skip("the key ends by the client's time of day, and the server's is another")
+						t.Skip("the clocks differ, and the key expires at a time of the client's clock")
 					}
 					l.Keeps(t, p, d, Plain, seeds())
 				})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
@@ -40,9 +41,7 @@ var rare = map[string]struct {
 // default mix shows the rare finding, and that all these searches together show it in more schedules than the searches
 // with random faults do. It logs all other findings. The test runs only if FENCEPOST_FULL=1 is set.
 func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
-	if os.Getenv("FENCEPOST_FULL") == "" {
-		t.Skip("FENCEPOST_FULL=1 asks for it")
-	}
+	testkit.FullOnly(t)
 	for _, l := range All {
 		x, is := rare[l.Name]
 		if !is {

@@ -3,7 +3,6 @@ package libraries
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/redis/rueidis"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/homemade"
 )
@@ -177,7 +177,7 @@ func (r *rueidisConn) Close() error {
 // TestHomemadeLocksOnEachClient checks that the report on a lock does not depend on the client library that the lock
 // uses. By default, each lock is tested with one client library. With FENCEPOST_FULL=1, it is tested with all of them.
 func TestHomemadeLocksOnEachClient(t *testing.T) {
-	full := os.Getenv("FENCEPOST_FULL") != ""
+	full := testkit.Full()
 	for i, client := range commanders {
 		chosen := func(lock int, name string) bool {
 			return (full || lock%len(commanders) == i) && !(client.retries && slices.Contains(transactions, name))
@@ -189,11 +189,7 @@ func TestHomemadeLocksOnEachClient(t *testing.T) {
 			}
 			for _, p := range l.Promises {
 				t.Run(client.name+"/"+l.Name+"/"+p.Name, func(t *testing.T) {
-					seeds := 3
-					if full {
-						seeds = 50
-					}
-					l.Keeps(t, p, d, client.dial, seeds)
+					l.Keeps(t, p, d, client.dial, testkit.Size(3, 3, 50))
 				})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
@@ -83,7 +84,7 @@ func known(library string, law checker.Law, cause checker.CauseKind) string {
 func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
 	for _, l := range All {
-		if seeds == 0 && l.Name != "redislock" && os.Getenv("FENCEPOST_FULL") == "" {
+		if seeds == 0 && l.Name != "redislock" && !testkit.Full() {
 			continue
 		}
 		for _, k := range keeping {

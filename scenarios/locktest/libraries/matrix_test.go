@@ -60,10 +60,7 @@ var works = []work{
 
 // matrixSeeds returns the number of runs for each cell of the matrix. With FENCEPOST_FULL=1, it is ten times as large.
 func matrixSeeds() int {
-	if os.Getenv("FENCEPOST_FULL") != "" {
-		return 400
-	}
-	return 40
+	return testkit.Size(40, 40, 400)
 }
 
 // cell is one combination in the matrix: a library, a family of faults, how long the work takes, and how the client

@@ -3,9 +3,9 @@
 package libraries
 
 import (
-	"os"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
@@ -13,10 +13,7 @@ import (
 // Fencepost's code must not have any data races. With FENCEPOST_FULL=1, the test executes 100 runs of each lock, which
 // takes about two minutes of processor time.
 func TestNoRaceIsOurs(t *testing.T) {
-	seeds := 3
-	if os.Getenv("FENCEPOST_FULL") != "" {
-		seeds = 100
-	}
+	seeds := testkit.Size(3, 3, 100)
 	own := Library{Name: "watchdog", Servers: locktest.Redis(1),
 		New: func(c *locktest.Client, _ bool) (locktest.Lock, error) { return newWatchdog(c) }}
 	for _, l := range append([]Library{own}, All...) {

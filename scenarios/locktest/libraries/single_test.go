@@ -1,13 +1,13 @@
 package libraries
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
@@ -21,7 +21,7 @@ func TestEverySingleFault(t *testing.T) {
 		t.Skip("some hundred runs, and their shrinking")
 	}
 	names, faults, fewest := []string{"setnx"}, locktest.Faults{"delay message", "break"}, 200
-	if os.Getenv("FENCEPOST_FULL") != "" {
+	if testkit.Full() {
 		names, faults, fewest = []string{"redsync", "redislock", "setnx"}, nil, 2000
 	}
 	for _, l := range All {

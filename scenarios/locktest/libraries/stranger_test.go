@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
@@ -98,10 +99,7 @@ func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 // TestCostOfAGoroutineThatNeverEnds logs the cost of a goroutine that never ends, and checks that it has no other
 // effect.
 func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
-	c := locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 20}
-	if os.Getenv("FENCEPOST_FULL") != "" {
-		c.Seeds = 200
-	}
+	c := locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: testkit.Size(20, 20, 200)}
 	without, ok := locktest.Explore(t, c)
 	c.IgnoredGoroutines = []string{"libraries.count"}
 	c.New = func(c *locktest.Client) (locktest.Lock, error) {
