@@ -128,8 +128,8 @@ func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	}
 }
 
-// TestNames checks that Names returns an error for a named scenario that cannot run on the given servers. Without names,
-// it must return all scenarios that can.
+// TestNames checks that Names returns an error for a named scenario that cannot run on the given servers. Without
+// names, it must return all scenarios that can.
 func TestNames(t *testing.T) {
 	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
 		if s.Servers.Backend != locks.OnEtcd {

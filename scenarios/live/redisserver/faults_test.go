@@ -110,8 +110,8 @@ func TestStopOfAPausedServer(t *testing.T) {
 	}
 }
 
-// TestClocksThatJump makes a server's wall clock jump forward and back. The server's keys must expire by that clock, and
-// the records must equal those of the simulated server.
+// TestClocksThatJump makes a server's wall clock jump forward and back. The server's keys must expire by that clock,
+// and the records must equal those of the simulated server.
 func TestClocksThatJump(t *testing.T) {
 	testkit.Needs(t, "redis-server", "gcc")
 	play := func(c *client) {
@@ -137,8 +137,8 @@ func TestClocksThatJump(t *testing.T) {
 		linesOf(start(t, Config{}, jump).play(play)), nil)
 }
 
-// TestClocksThatDrift checks that a clock at ten times the true rate advances by at least 2.9 s in 300 ms, no matter how
-// late the host is. A clock at a tenth of the true rate must advance by at most half the time that has passed.
+// TestClocksThatDrift checks that a clock at ten times the true rate advances by at least 2.9 s in 300 ms, no matter
+// how late the host is. A clock at a tenth of the true rate must advance by at most half the time that has passed.
 func TestClocksThatDrift(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")

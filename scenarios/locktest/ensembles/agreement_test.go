@@ -2,6 +2,7 @@ package ensembles
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -129,7 +130,13 @@ func TestModelsAndClientsAgree(t *testing.T) {
 		fmt.Fprintf(&table, " %s |", law)
 	}
 	table.WriteString(" |\n|---|---|" + strings.Repeat("---|", len(checker.Laws)) + "---|\n")
-	for _, name := range scenarios.Names() {
+	names := scenarios.Names()
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(unacted)), slices.Collect(maps.Keys(differences))) {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no scenario %s", name)
+		}
+	}
+	for _, name := range names {
 		s, err := scenarios.Named(name)
 		if err != nil {
 			t.Fatal(err)

@@ -339,7 +339,8 @@ func TestSecondRedis(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	host, port := testkit.FreeAddress(t)
 	real := net.JoinHostPort(host, port)
-	cmd := exec.Command("redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	cmd := exec.Command("redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir",
+		t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

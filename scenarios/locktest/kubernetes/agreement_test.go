@@ -1,9 +1,11 @@
 package kubernetes
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +53,14 @@ var (
 // with client-go in each of the catalog's Kubernetes scenarios that client-go can reproduce, with the scenario's
 // settings and faults. Each law must have the outcome that the scenario expects, except where differs says otherwise.
 func TestModelAndClientAgree(t *testing.T) {
-	for _, name := range scenarios.Names() {
+	names := scenarios.Names()
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(unlike)), slices.Collect(maps.Keys(differs)),
+		slices.Collect(maps.Keys(shorter))) {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no scenario %s", name)
+		}
+	}
+	for _, name := range names {
 		if !strings.HasPrefix(name, "kubernetes-") || unlike[name] != "" {
 			continue
 		}
@@ -62,6 +71,9 @@ func TestModelAndClientAgree(t *testing.T) {
 			}
 			text := string(s.Text())
 			if cut := shorter[name]; cut[0] != "" {
+				if !strings.Contains(text, cut[0]) {
+					t.Fatalf("no fault takes %q", cut[0])
+				}
 				text = strings.Replace(text, cut[0], cut[1], 1)
 			}
 			own := settingsOf(t, defaults, lockLine.FindStringSubmatch(text)[1])
@@ -108,16 +120,22 @@ func settingsOf(t *testing.T, s settings, text string) settings {
 	t.Helper()
 	for _, setting := range strings.Split(text, ", ")[1:] {
 		key, value, _ := strings.Cut(setting, ": ")
-		d, _ := time.ParseDuration(value)
+		duration := func() time.Duration {
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
 		switch key {
 		case "ttl":
-			s.leaseDuration = d
+			s.leaseDuration = duration()
 		case "renew-deadline":
-			s.renewDeadline = d
+			s.renewDeadline = duration()
 		case "retry-period":
-			s.retryPeriod = d
+			s.retryPeriod = duration()
 		case "timeout":
-			s.timeout = d
+			s.timeout = duration()
 		case "lease-duration": // client-go has no choice
 			if value != "recorded" {
 				t.Fatalf("client-go does not go by %s: %s", key, value)
