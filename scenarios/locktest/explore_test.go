@@ -23,7 +23,8 @@ func (open) Unlock(context.Context) error { return nil }
 func newCareless(c *Client) (Lock, error) { return &careless{plain{c: c, ttl: 8 * time.Second}}, nil }
 
 // TestWhatIsExploredIsCutDownAndReplayed shrinks one breach for each of two locks. The shrunk run must show that
-// breach, and no other breach of the same law. If the breach does not need any faults, the shrunk run must not have any.
+// breach, and no other breach of the same law. If the breach does not need any faults, the shrunk run must not have
+// any.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock   constructor
