@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
 const quickLock = `name: quick
@@ -90,16 +92,8 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 				strings.Contains(all, "FENCEPOST_TEST_ADDRESSES=")) {
 				t.Errorf("the client has shown %s", all)
 			}
-			shown := map[string][]byte{"stdout": out.Bytes(), "stderr": problems.Bytes()}
-			err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-				if err == nil && !d.IsDir() {
-					shown[path], err = os.ReadFile(path)
-				}
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			shown := written(t)
+			shown["stdout"], shown["stderr"] = out.Bytes(), problems.Bytes()
 			if least := 9; judged && len(shown) < least {
 				t.Errorf("%d places are searched, and should be %d", len(shown), least)
 			}
@@ -112,4 +106,65 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPasswordsOfClientsAreStoredNowhere checks that no command shows or stores a password that is part of the command
+// for its clients, as a URL, a flag or a variable.
+func TestPasswordsOfClientsAreStoredNowhere(t *testing.T) {
+	testkit.ThoroughOnly(t)
+	if err := traced.Allowed(); err != nil {
+		testkit.Lacks(t, err)
+	}
+	const bird = "kanarienvogel"
+	client := fmt.Sprintf("/usr/bin/env REDIS_PASSWORD=%[1]s %[2]s --password %[1]s --redis-auth=%[1]s "+
+		"redis://u:%[1]s@h", bird, workerCommand(t, "redis-py"))
+	pages := []string{"--html", "page.html", "--junit", "junit.xml"}
+	for name, args := range map[string][]string{
+		"run":      append([]string{"run", "kleppmann-gc-pause", "--out", "out"}, pages...),
+		"run JSON": {"run", "kleppmann-gc-pause", "--out", "out", "--json"},
+		"run many": append([]string{"run", "kleppmann-gc-pause", "--seeds", "3", "--out", "out"}, pages...),
+		"explore":  append([]string{"explore", "kleppmann-gc-pause", "--seeds", "12", "--out", "out"}, pages...),
+		"verify":   append([]string{"verify", "quick.yaml", "--requests", "--budget", "8", "--out", "out"}, pages...),
+		"advise":   {"advise", "kleppmann-gc-pause", "--seeds", "2", "--cpu", "2s", "--out", "out"},
+		"live":     append([]string{"live", "quick.yaml", "--servers", "simulated", "--out", "out"}, pages...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if err := os.WriteFile("quick.yaml", []byte(quickLock), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out, problems bytes.Buffer
+			if code := run(append(args, "--client", client), &out, &problems); code == exitBadInput {
+				t.Fatalf("exit %d:\n%s%s", code, out.String(), problems.String())
+			}
+			shown := written(t)
+			shown["stdout"], shown["stderr"] = out.Bytes(), problems.Bytes()
+			named := false
+			for place, text := range shown {
+				if at := bytes.Index(text, []byte(bird)); at >= 0 {
+					t.Errorf("%s shows it: %q", place, text[max(at-60, 0):min(at+60, len(text))])
+				}
+				named = named || bytes.Contains(text, []byte("REDIS_PASSWORD=…"))
+			}
+			if !named {
+				t.Errorf("nothing names the clients' command: %s", out.String())
+			}
+		})
+	}
+}
+
+// written returns the contents of all files in the current folder, by their paths.
+func written(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			all[path], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -138,7 +138,8 @@ func (j *verifyJob) prepare() error {
 		}
 	}
 	if j.Out == "" {
-		j.Out = task.FolderFor("verify-"+j.scenario.Name, j.scenario, j.given()...)
+		j.Out = task.FolderFor("verify-"+j.scenario.Name, j.scenario,
+			append(j.given(), output.Given(j.flags, "client")...)...)
 	}
 	j.Repeat = j.repeat()
 	return j.Prepare()
@@ -185,12 +186,12 @@ func nearestWord(wrong string, words []string) string {
 
 // repeat returns the command that repeats the verification.
 func (j *verifyJob) repeat() string {
-	return strings.Join(append([]string{output.Program(), "verify", output.Word(j.target)}, j.given()...), " ")
+	return strings.Join(append([]string{output.Program(), "verify", output.Word(j.target)}, j.given()...), " ") +
+		j.Guest.With()
 }
 
-// given returns the flags that describe what is verified, as they were typed.
+// given returns the flags that describe what is verified, as they were typed, except for the clients' command.
 func (j *verifyJob) given() []string {
-	return output.Given(j.flags, "faults", "kinds", "delays", "orders", "all-ends", "requests", "client", "keep-faults",
-		"seed",
+	return output.Given(j.flags, "faults", "kinds", "delays", "orders", "all-ends", "requests", "keep-faults", "seed",
 		"budget", "time")
 }

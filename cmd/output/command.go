@@ -3,6 +3,8 @@ package output
 import (
 	"os"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // Program returns the command that started this program, for use in printed commands. If the program is in the build
@@ -15,10 +17,5 @@ func Program() string {
 	return "fencepost"
 }
 
-// Word quotes a word for a shell if necessary.
-func Word(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" && s != "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+// Word quotes a word for a shell if necessary, like [text.ShellWord].
+func Word(s string) string { return text.ShellWord(s) }

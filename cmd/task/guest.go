@@ -127,12 +127,12 @@ func (t *Guest) Argument(s *scenarios.Scenario) string {
 	return word + t.With()
 }
 
-// With returns the flag that names the program, or "" if there is none.
+// With returns the flag that names the program, without the passwords in it, or "" if there is none.
 func (t *Guest) With() string {
 	if t == nil || t.programs == nil {
 		return ""
 	}
-	return " --client " + output.Word(t.client)
+	return " --client " + output.Word(live.WithoutPasswords(t.client))
 }
 
 // Elsewhere returns the command that repeats the run with a plan file, or "" if the command needs no code besides the

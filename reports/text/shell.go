@@ -94,3 +94,11 @@ func arguments(text string) []string {
 	}
 	return append(out, text[begin:])
 }
+
+// ShellWord quotes a word for a shell if necessary.
+func ShellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

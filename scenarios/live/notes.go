@@ -3,7 +3,6 @@ package live
 import (
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -120,9 +119,3 @@ func shown(text string, most int) string {
 	}
 	return text
 }
-
-// userinfo matches the user and password in a URL.
-var userinfo = regexp.MustCompile(`(://)[^/\s"'@]*@`)
-
-// WithoutPasswords returns text with the user and password of each URL replaced by "…".
-func WithoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }

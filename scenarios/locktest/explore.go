@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,15 +73,20 @@ type Failure struct {
 
 // ShrunkRun is the smallest run that Shrink has found for a breach.
 type ShrunkRun struct {
+	// Test is the test that repeats the run. Shrink sets it to the test that found the run, and Save writes the command
+	// to the plan file. Change Test if another test accepts -locktest.plan instead.
+	Test           string
+	found          string // the test that found the run; Plan names it
 	Plan, Scenario string // contents of the plan file and the scenario file
 	Text, Page     string // the report of the run, for a terminal and as HTML
 	Minimal        bool   // whether nothing more can be removed
 }
 
 // Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile. Config.Replay can
-// run the plan from there.
+// run the plan from there. The command in the saved plan names its path.
 func (s *ShrunkRun) Save(folder string) error {
-	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
+	plan := strings.Replace(s.Plan, ReplayCommand(s.found, ""), ReplayCommand(s.Test, folder), 1)
+	return save(folder, map[string]string{search.PlanFile: plan, search.ScenarioFile: s.Scenario})
 }
 
 // Explore performs the same runs as Run and returns their result, for a test that examines the result itself. It fails
@@ -191,6 +197,7 @@ func (r *Report) Shrink(b Breach) (*ShrunkRun, error) {
 	if small == nil {
 		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
 	}
-	return &ShrunkRun{Plan: small.Plan, Scenario: small.Scenario, Text: small.Text, Page: small.Page,
-		Minimal: small.Ending == campaign.Complete}, nil
+	test := r.parent.t.Name()
+	return &ShrunkRun{Test: test, found: test, Plan: small.Plan, Scenario: small.Scenario, Text: small.Text,
+		Page: small.Page, Minimal: small.Ending == campaign.Complete}, nil
 }

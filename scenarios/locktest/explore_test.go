@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,6 +66,10 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 				}
 				if err := small.Save(folder); err != nil {
 					t.Fatal(err)
+				}
+				saved, err := os.ReadFile(filepath.Join(folder, search.PlanFile))
+				if command := ReplayCommand(t.Name(), folder); err != nil || !strings.Contains(string(saved), command) {
+					t.Errorf("the saved plan does not say %q (%v):\n%s", command, err, saved)
 				}
 			}
 			again, ok := Explore(t, Config{New: test.lock, Replay: filepath.Join(folder, search.PlanFile), Laws: laws})

@@ -367,15 +367,16 @@ func (p *parent) story(g group) string {
 	}
 	b.WriteString(written(func(to *text.Writer) {
 		document.Facts{cut, {Name: "files", Value: folder}}.Text(to)
-		to.Command(0, document.Label(""), replay(p.t, folder))
+		to.Command(0, document.Label(""), ReplayCommand(p.t.Name(), folder))
 	}))
 	return b.String() + p.withCommand(r)
 }
 
-// replay returns the command that runs the plan in a folder.
-func replay(t *testing.T, folder string) string {
-	return fmt.Sprintf("go test -run '%s' -locktest.plan %s .", remote.Pattern(t.Name()),
-		filepath.Join(folder, search.PlanFile))
+// ReplayCommand returns the command that makes a test run the plan in a folder. A relative path of the folder begins at
+// the test's package, where the command must be called.
+func ReplayCommand(test, folder string) string {
+	return fmt.Sprintf("go test -run '%s' -locktest.plan %s .", remote.Pattern(test),
+		text.ShellWord(filepath.Join(folder, search.PlanFile)))
 }
 
 // withCommand returns the facts as text, followed by the command that repeats the run.

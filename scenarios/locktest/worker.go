@@ -550,7 +550,7 @@ func (w *worker) shrink(seed uint64, f finding, folder string) {
 		Accepts: f.shownBy}, shrinkRuns)
 	if err == nil {
 		var smallest shrunk
-		if smallest, err = describe(small, replay(w.t, folder)); err == nil {
+		if smallest, err = describe(small, ReplayCommand(w.t.Name(), folder)); err == nil {
 			smallest.finding = f
 			say(report{Shrunk: &smallest})
 			return

@@ -249,6 +249,7 @@ func (m *matrix) write() {
 				f.Faults = append(f.Faults, line)
 			}
 		}
+		small.Test = f.test(m.Library)
 		if err := small.Save(filepath.Join("testdata", f.Name)); err != nil {
 			m.t.Fatal(err)
 		}

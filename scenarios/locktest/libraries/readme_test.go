@@ -16,6 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
 // results reads the results in testdata, in the order of All.
@@ -42,7 +44,9 @@ func TestFindings(t *testing.T) {
 		for _, f := range r.Findings {
 			t.Run(f.Name, func(t *testing.T) {
 				c := All[i].config(f.Protection == "fenced")
-				c.Replay = filepath.Join("testdata", f.Name, "plan.txt")
+				folder := filepath.Join("testdata", f.Name)
+				matrixtest.NamesItsCommand(t, folder, f.test(r.Library))
+				c.Replay = filepath.Join(folder, "plan.txt")
 				c.Laws = []checker.Law{f.Law}
 				r, ok := locktest.Explore(t, c)
 				if !ok {
@@ -289,10 +293,6 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	if why == "" {
 		t.Errorf("%s has no explanation: add one to ofLibrary or ofCause", f.Name)
 	}
-	test := "TestLibraries"
-	if f.Protection == "fenced" {
-		test = "TestFenced"
-	}
 	cut := ""
 	if !f.Minimal {
 		cut = "; there may be a smaller plan"
@@ -304,9 +304,17 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	said := fmt.Sprintf("%s Found under %s, with %s work and %s clients, in %d of %d runs; the first is seed %d, "+
 		"after %.1f s of processor time%s.", why, f.Family, f.Work, client, f.Runs, f.Of, f.Seed,
 		max(f.CPU, 50*time.Millisecond).Seconds(), cut)
-	fmt.Fprintf(b, "\n### %s: %s\n\n%s\n```\n%s\n\ngo test -v -run '^%s$/^%s$' \\\n"+
+	fmt.Fprintf(b, "\n### %s: %s\n\n%s\n```\n%s\n\ngo test -v -run '%s' \\\n"+
 		"  -locktest.plan testdata/%s/plan.txt .\n```\n", f.Law, f.Cause, wrapped(said), strings.Join(f.Faults, "\n"),
-		test, library, f.Name)
+		remote.Pattern(f.test(library)), f.Name)
+}
+
+// test returns the name of the test that repeats the finding's run.
+func (f *finding) test(library string) string {
+	if f.Protection == "fenced" {
+		return "TestFenced/" + library
+	}
+	return "TestLibraries/" + library
 }
 
 // width is the maximum line width for paragraphs on the pages, in bytes.

@@ -21,6 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
 // Client is a client library's lock, with its configuration.
@@ -139,6 +140,7 @@ func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report
 			t.Error(err)
 			continue
 		}
+		small.Test = findingTest(name)
 		m.smallest[name] = small
 		m.Findings = append(m.Findings, Finding{name, family, b.Law, b.Cause, faultsOf(small.Plan)})
 	}
@@ -184,8 +186,35 @@ func read(client string) (r Result, err error) {
 	return r, err
 }
 
-// Replay replays each stored finding and checks that the run violates the same law for the same cause. With -v, it
-// prints the story.
+// findingTest returns the name of the test that replays a finding: the package's TestFindings calls Replay.
+func findingTest(finding string) string { return "TestFindings/" + finding }
+
+// repeated matches the part of a plan's comment that says how to repeat the run.
+var repeated = regexp.MustCompile(`repeat [^;]*with: .*; the run's digest`)
+
+// NamesItsCommand checks that the comment of the plan in a folder says how to repeat the run with a test. With -update,
+// it corrects the comment, and does not repeat the search that found the plan.
+func NamesItsCommand(t *testing.T, folder, test string) {
+	t.Helper()
+	file := filepath.Join(folder, search.PlanFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := "repeat " + search.FromThere + locktest.ReplayCommand(test, folder) + "; the run's digest"
+	switch {
+	case strings.Contains(string(text), command):
+	case *testkit.Update && !underway() && repeated.Match(text):
+		if err := os.WriteFile(file, repeated.ReplaceAllLiteral(text, []byte(command)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s does not say %q", file, command)
+	}
+}
+
+// Replay replays each stored finding and checks that the run violates the same law for the same cause, and that the
+// plan names the command that does this. With -v, it prints the story.
 func Replay(t *testing.T, clients []Client) {
 	t.Helper()
 	for _, client := range clients {
@@ -195,8 +224,10 @@ func Replay(t *testing.T, clients []Client) {
 		}
 		for _, f := range result.Findings {
 			t.Run(f.Name, func(t *testing.T) {
+				folder := filepath.Join("testdata", f.Name)
+				NamesItsCommand(t, folder, findingTest(f.Name))
 				c := client.Config
-				c.Replay, c.Laws = filepath.Join("testdata", f.Name, "plan.txt"), []checker.Law{f.Law}
+				c.Replay, c.Laws = filepath.Join(folder, search.PlanFile), []checker.Law{f.Law}
 				r, ok := locktest.Explore(t, c)
 				if !ok {
 					return
