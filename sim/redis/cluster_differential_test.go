@@ -377,7 +377,7 @@ func TestMembersKnowWhatRealMembersKnow(t *testing.T) {
 }
 
 // TestMembersAnswerAsARealCluster compares the replies from simulated cluster members with those from real ones. The
-// commands are about keys in all slots, and are sent to all nodes. Some are in scripts and transactions, and some are
+// commands are about keys of all masters, and are sent to all nodes. Some are in scripts and transactions, and some are
 // sent while slots are being moved. A full test run uses three seeds, with 3,000 sequences of commands each.
 func TestMembersAnswerAsARealCluster(t *testing.T) {
 	testkit.ThoroughOnly(t)

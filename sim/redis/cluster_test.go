@@ -75,8 +75,8 @@ func (c *cluster) client(name string, at time.Duration, code func(s *session)) {
 	})
 }
 
-// ask sends a command on connection n to a server and returns the reply. If there is no reply within ten seconds, it
-// returns the reason.
+// ask sends a command on connection n to a server and returns the reply. If there is none, it returns the reason: after
+// ten seconds, or as soon as the connection is refused or broken.
 func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	r := s.Call(10*time.Second, nil,
 		sim.Request{Conn: sim.Conn{Server: to, N: n}, Args: args, Attempt: s.attempt, Phase: args[0]})[0]

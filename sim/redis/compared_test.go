@@ -138,7 +138,7 @@ func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 			}
 		}
 		if len(own) == 0 {
-			continue // TestEveryCommandIsCompared reports it
+			continue // TestEveryCommandIsCompared checks that another test compares it, or that uncompared lists it
 		}
 		for play := 0; play < plays && !r.carried[name]; play++ {
 			var steps []step

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func TestRemovedKeysAreRecordedWithTheirReason(t *testing.T) {
 				t.Errorf("%s: EXISTS %s: %s", why, e.Lock, got)
 			}
 		}
-		if len(recorded) != len(gone) {
+		if !slices.Equal(recorded, gone) {
 			t.Errorf("%s: recorded %v, want %v", why, recorded, gone)
 		}
 	}

@@ -370,8 +370,9 @@ func model(schedule []string, r letting) (o outcome) {
 	return o
 }
 
-// schedules returns all schedules of a given length in which two clients acquire and release the lock. If a client
-// holds the lock according to the model, its next step is a release. Otherwise it is an acquire.
+// schedules returns all schedules of a given length in which two clients acquire and release the lock. A client that
+// has acquired the lock according to the model releases it in its next step, even if its lease has ended. Otherwise its
+// next step is an acquire.
 func schedules(length int, r letting) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {

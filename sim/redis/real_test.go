@@ -18,24 +18,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// cannotCompare skips a test if this machine lacks something that it needs. In a full test run, it fails the test
-// instead.
-func cannotCompare(t *testing.T, why string) {
-	t.Helper()
-	if testkit.Full() {
-		t.Fatal("FENCEPOST_FULL=1 asks for the comparison with a real Redis, but ", why)
-	}
-	t.Skip("the node is not compared with a real Redis here: ", why)
-}
-
-// tool returns the path of a program on this machine. If it is not on PATH, the test is skipped or fails (see
-// cannotCompare).
+// tool returns the path of a program. If it is not on PATH, the test ends as in [testkit.Needs].
 func tool(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		cannotCompare(t, name+" is not on PATH")
-	}
+	testkit.Needs(t, name)
+	path, _ := exec.LookPath(name)
 	return path
 }
 

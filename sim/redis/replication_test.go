@@ -362,6 +362,8 @@ func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	return master, false
 }
 
+// TestFailoverLockWithWait checks that clients of this lock can acquire it in each run, although the master loses
+// power, that a seed always gives the same run, and that each seed gives another one.
 func TestFailoverLockWithWait(t *testing.T) {
 	digest := func(seed uint64) string {
 		c := newCluster(t, redis.Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}, 2)

@@ -62,8 +62,8 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		// waiting times before the first write, before the second write, and before the power loss
-		quiet, between, then        time.Duration
-		firstSurvives, secondSurves bool
+		quiet, between, then          time.Duration
+		firstSurvives, secondSurvives bool
 	}{
 		{"in the first second of a life", 0, 500 * time.Millisecond, 400 * time.Millisecond, false, false},
 		{"the second is over", 0, 500 * time.Millisecond, 501 * time.Millisecond, true, true},
@@ -80,7 +80,7 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 		m.sleep(c.then)
 		m.restart(sim.PowerLoss, time.Second)
 		check(t, c.name+": the first write", m.do("client-1/1", "GET first") == "a", c.firstSurvives)
-		check(t, c.name+": the second write", m.do("client-1/1", "GET second") == "b", c.secondSurves)
+		check(t, c.name+": the second write", m.do("client-1/1", "GET second") == "b", c.secondSurvives)
 	}
 }
 
@@ -251,8 +251,15 @@ func TestNothingExpiresWhileLoading(t *testing.T) {
 func TestRestartDropsConnectionsAndScripts(t *testing.T) {
 	m := newMachine(everysec)
 	sha := m.args("client-1/1", "SCRIPT", "LOAD", releaseScript)
+	m.do("client-1/1", "HELLO 3")
+	m.do("client-1/1", "CLIENT TRACKING ON")
+	m.do("client-1/1", "SUBSCRIBE free")
+	m.do("client-1/1", "WATCH lock")
 	m.do("client-1/1", "MULTI")
 	m.restart(sim.ShutDown, 0)
+	check(t, "tracking", m.do("client-1/1", "CLIENT TRACKINGINFO"), "[flags [off] redirect -1 prefixes []]")
+	check(t, "subscribers", m.do("client-1/1", "PUBSUB CHANNELS"), "[]")
+	check(t, "connections that watch keys", m.node.watchers, 0)
 	check(t, "transaction", m.do("client-1/1", "EXEC"), "-ERR EXEC without MULTI")
 	check(t, "script", m.args("client-1/1", "EVALSHA", sha, "1", "lock", "a"),
 		"-NOSCRIPT No matching script. Please use EVAL.")

@@ -100,8 +100,9 @@ func (m *manyClients) tied() bool {
 	return false
 }
 
-// ending returns the steps at the end of every test sequence. First, the last connection, which never waits, releases
-// all waiting connections. After that, connections may not receive anything except the reply to their final PING.
+// ending returns the steps at the end of every test sequence. If there are more than two connections, the last one,
+// which never waits, first releases all waiting connections. After that, connections may not receive anything except
+// the reply to their final PING.
 func (r *rig) ending() (steps []step) {
 	last := len(r.real) - 1
 	if last > 1 {
@@ -135,7 +136,7 @@ func (r *rig) play(steps []step) string {
 		var trouble string
 		if s.args == nil {
 			if m.tied() {
-				break
+				break // the steps that remain cannot be compared
 			}
 			trouble = r.jump(m, s.move)
 		} else {

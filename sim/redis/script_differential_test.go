@@ -254,7 +254,8 @@ var readOnlyScripts = []string{
 	releaseScript,
 }
 
-// sameScriptExcept contains the scripts whose error messages on the node differ from Redis's.
+// sameScriptExcept contains the scripts whose error messages on the node differ from Redis's. Their replies must differ
+// at least once, so that the list has no needless entries.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('geoadd', 'never', 1, 2, 'mind') and 1": true, // not simulated
 	"local a = nil\nreturn a .. 'x'":                           true, // gopher-lua's text
@@ -279,6 +280,7 @@ func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
 	v := vocabulary{rand.New(rand.NewPCG(2, 3))}
+	differs := map[string]bool{}
 	for round := range 20 {
 		for _, text := range texts {
 			setup := v.spell(v.one("SET K V", "DEL K", "LPUSH K V", "PERSIST K"))
@@ -291,10 +293,18 @@ func sameScripts(t *testing.T, eval string, texts []string) {
 			args := append([]string{name, body},
 				v.spell(v.one("0", "1 K", "1 K V", "1 K V T", "1 K v 100000", "2 K K V", "3 K", "-1", "x"))...)
 			want, got := real.do(args...), *m.send("client-1/1", args...)
-			if got != want && !sameScriptExcept[text] {
+			if got == want {
+				continue
+			}
+			if differs[text] = true; !sameScriptExcept[text] {
 				t.Errorf("round %d, %q after %q:\n node %q\nRedis %q", round, args, setup, got, want)
 				break
 			}
+		}
+	}
+	for _, text := range texts {
+		if sameScriptExcept[text] && !differs[text] {
+			t.Errorf("%q is in sameScriptExcept, although its replies are those of Redis", text)
 		}
 	}
 }

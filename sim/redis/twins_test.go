@@ -90,11 +90,7 @@ func compareTwins(t *testing.T, seed uint64) {
 // TestTwinsEqualLua checks that every twin, which implements a script in Go, produces the same replies, data, records
 // and log as the Lua script.
 func TestTwinsEqualLua(t *testing.T) {
-	seeds := uint64(50)
-	if testkit.Full() {
-		seeds = 1500
-	}
-	for seed := range seeds {
+	for seed := range uint64(testkit.Size(50, 50, 1500)) {
 		compareTwins(t, seed)
 	}
 }

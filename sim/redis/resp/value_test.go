@@ -12,7 +12,7 @@ var values = []string{"+OK\r\n", "-ERR no\r\n", ":-7\r\n", "$-1\r\n", "$0\r\n\r\
 	"*2\r\n:1\r\n*1\r\n$1\r\na\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123\r\n", "=5\r\ntxt:a\r\n", "!5\r\nERR a\r\n",
 	"~1\r\n+a\r\n", ">2\r\n+message\r\n$1\r\na\r\n", "%1\r\n+a\r\n*1\r\n:1\r\n", "|1\r\n+ttl\r\n:1\r\n$1\r\na\r\n"}
 
-// TestValuesAreReadAsTheyAreWritten parses each kind of value, once alone and once followed by another value. A value
+// TestValuesAreReadAsTheyAreWritten parses each kind of value, alone and followed by a value of each kind. A value
 // that is cut off at any point must be reported as incomplete.
 func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 	for _, text := range values {
