@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"testing"
-	"time"
 )
 
 func TestReplySaysWhatTheServerSaid(t *testing.T) {
@@ -86,7 +85,9 @@ func TestRepliesKeepTheirMemory(t *testing.T) {
 		if n := cap(env.(*task).call.replies); n > 2*len(requests) {
 			t.Errorf("there is memory for %d replies, and at most %d come at once", n, len(requests))
 		}
+		l.say("all are answered")
 	})
-	l.Run(Time(time.Hour), nil)
-	l.Finish()
+	if l.run(); len(l.log) != 1 {
+		t.Error("the client did not end")
+	}
 }

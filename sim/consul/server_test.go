@@ -36,10 +36,15 @@ func (l *lab) client(name string, script func(*caller)) {
 	l.AddClient(sim.ProcessID(name), 0, func(env sim.Env) { script(&caller{l, env, 0, history.Attempt(name + "/1")}) })
 }
 
+// run lets the given time pass. All clients' scripts must have ended by then.
 func (l *lab) run(until time.Duration) {
 	l.t.Helper()
-	if l.Run(sim.Time(until), nil); l.Err() != nil {
+	l.Run(sim.Time(until), nil)
+	switch {
+	case l.Err() != nil:
 		l.t.Fatal(l.Err())
+	case l.Busy():
+		l.t.Errorf("a client's script has not ended after %v", until)
 	}
 }
 
@@ -117,8 +122,8 @@ func TestASessionLocksAKey(t *testing.T) {
 	l.run(time.Minute)
 }
 
-// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay checks that a session ends between one and two TTLs after it
-// was created or last renewed. After that, its key must be available once the lock delay has passed.
+// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay checks that a session ends two TTLs after it was last renewed,
+// and that its key is then released or deleted. The key must be available once the lock delay has passed.
 func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 	for _, delay := range []string{"", "0s", "5s"} {
 		for _, behavior := range []string{Release, Delete} {

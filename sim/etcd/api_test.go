@@ -12,7 +12,7 @@ import (
 // TestTheAPIServerAnswersAsKubernetesDoes checks that each failure has the code, the reason and the message that
 // client-go recognizes it by.
 func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
-	const in, json = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/json"
+	const in, json = leasesOfDefault, "application/json"
 	object := func(version string) string {
 		return `{"metadata":{"name":"a"` + version + `},"spec":{"holderIdentity":"me","leaseDurationSeconds":15}}`
 	}
@@ -77,29 +77,21 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 // TestAWatchOfACompactedVersionIsExpired checks that a watch that starts at a compacted version succeeds, but that its
 // only event is a failure.
 func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
-	const in = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	create := func(name string) []string {
-		r := request("POST", in, "application/json", "", `{"metadata":{"name":"`+name+`"},"spec":{}}`)
+		r := request("POST", leasesOfDefault, "application/json", "", `{"metadata":{"name":"`+name+`"},"spec":{}}`)
 		return r.Args()
 	}
-	d := newDesk(t)
-	d.AddClient("client-1", 0, func(env sim.Env) {
-		c, got := sim.Conn{Server: "etcd-1"}, ""
-		watch := request("GET", in+"?watch=true&resourceVersion=2", "", "", "")
+	asAPI(t, func(_ *desk, c apiCaller) {
+		got, watch := "", request("GET", leasesOfDefault+"?watch=true&resourceVersion=2", "", "", "")
 		for _, args := range [][]string{create("a"), create("b"), create("c"),
 			Call{Path: Preface}.Args(),
 			Call{Path: "/etcdserverpb.KV/Compact", Stream: 1, Message: "\x08\x03"}.Args(),
 			watch.Args()} {
-			got = string(env.Call(time.Minute, nil, sim.Request{Conn: c, Args: args, Phase: "api"})[0].Raw())
+			got = string(c.env.Call(time.Minute, nil, sim.Request{Conn: c.conn, Args: args, Phase: "api"})[0].Raw())
 		}
-		for _, want := range []string{"200 OK", `"type":"ERROR"`, `"code":410`, `"reason":"Expired"`,
-			"too old resource version: 2 (3)"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s lacks %q", got, want)
-			}
-		}
+		wantIn(t, "the watch", got, "200 OK", `"type":"ERROR"`, `"code":410`, `"reason":"Expired"`,
+			"too old resource version: 2 (3)")
 	})
-	d.Run(sim.Time(time.Minute), nil)
 }
 
 // request returns an HTTP request to the API server.

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,21 +69,12 @@ func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
 // fault records the beginning or end of a fault, as a nemesis does.
 func (l *lab) fault(t history.Type, line string, on ...history.Process) {
-	f, _, _ := cut(line)
+	f, _, _ := strings.Cut(line, " ")
 	struck := &history.Fault{On: on}
 	if history.F(f) == history.Cut {
 		struck.On, struck.To = on[:1], on[1:]
 	}
 	l.Record(history.Nemesis, history.Event{Type: t, F: history.F(f), Value: line, Fault: struck})
-}
-
-func cut(line string) (first, rest string, ok bool) {
-	for i := range line {
-		if line[i] == ' ' {
-			return line[:i], line[i+1:], true
-		}
-	}
-	return line, "", false
 }
 
 // pauseHolder pauses client-1 as soon as it has acquired the lock.

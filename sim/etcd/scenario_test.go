@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -153,6 +154,9 @@ func TestHolderWithoutKeepalivesLosesItsLease(t *testing.T) {
 		l.cutKeepalives(30 * time.Second)
 	}, func(l *lab, v checker.Verdict) {
 		l.holds(v, sound...)
+		if !slices.ContainsFunc(l.Finish().Events, func(e history.Event) bool { return e.F == history.Lost }) {
+			t.Errorf("seed %d: the holder does not lose its lease", l.Seed())
+		}
 	})
 }
 

@@ -258,7 +258,7 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 			}
 		}
 	})
-	d.pass(time.Second)
+	d.pass(10 * time.Second)
 	d.want(1, put("a", "b", 0).Call(), "[2]")
 }
 

@@ -71,6 +71,9 @@ func (w *workload) agree() {
 				strings.Join(list, ", "))
 		}
 	}
+	if len(w.acked) == 0 {
+		w.t.Errorf("seed %d: no write was acknowledged", w.Seed())
+	}
 	var values, recorded []string
 	for _, line := range all[0] {
 		values = append(values, line[strings.LastIndexByte(line, ' ')+1:])
@@ -157,7 +160,7 @@ func TestMembersAgreeUnderFaults(t *testing.T) {
 	for _, members := range []int{3, 5} {
 		w := &workload{lab: newLab(t, members, Config{})}
 		lost := 0
-		for seed := range sized(150) {
+		for seed := range uint64(testkit.Size(30, 30, 150)) {
 			w.begin(seed, network, Config{ColdStart: seed%7 == 0, Connections: seed%2 == 0,
 				Silence: time.Duration(seed%4) * time.Second, Campaign: time.Duration(seed%3) * 200 * ms})
 			w.draw(members)
@@ -179,7 +182,7 @@ func TestMembersAgreeUnderFaults(t *testing.T) {
 
 func TestMembersAgreeWhenAMinorityLosesItsDisks(t *testing.T) {
 	w := &workload{lab: newLab(t, 5, Config{})}
-	for seed := range sized(100) {
+	for seed := range uint64(testkit.Size(20, 20, 100)) {
 		w.begin(seed, network, Config{})
 		w.draw(5)
 		for i := range 2 {

@@ -55,8 +55,15 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			}
 		}
 		c.Wait()
+		if len(pids) == 0 {
+			t.Fatal("no program was started")
+		}
+		end := time.Now().Add(time.Minute)
 		for _, pid := range pids {
 			for isProgram(pid, path) { // wait, because SIGKILL takes effect with a short delay
+				if time.Now().After(end) {
+					t.Fatalf("process %d is left", pid)
+				}
 				time.Sleep(time.Millisecond)
 			}
 		}
