@@ -13,7 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// call is a decoded request that a member has received. It never changes after decoding.
+// call is a decoded request that a member has received. The members share it, so it does not change once it has been
+// sent to the leader.
 type call struct {
 	op      op
 	key     string
@@ -70,8 +71,7 @@ func fail(code int, format string, args ...any) *reply {
 	return &reply{code: code, body: fmt.Sprintf(format, args...)}
 }
 
-// options lists the accepted query options for each kind of path. Some options have no effect here, because they are
-// hints or name the only datacenter.
+// options lists the accepted query options for each kind of path. dc, leader and pretty have no effect here.
 var options = map[string][]string{
 	"kv": {"dc", "flags", "cas", "acquire", "release", "index", "wait", "stale", "consistent", "leader", "raw",
 		"pretty"},
@@ -104,7 +104,7 @@ func readCall(r *http1.Request) (*call, *reply) {
 	return c, c.readSession(r, parts[1])
 }
 
-// readQuery decodes a read's options.
+// readQuery decodes the options that matter only to reads.
 func (c *call) readQuery(query url.Values) *reply {
 	var err error
 	if wait := query.Get("wait"); wait != "" {
@@ -144,9 +144,9 @@ func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 		}
 		return n, failed
 	}
-	exclusive := []string{"cas", "acquire", "release"}
+	exclusive := map[string][]string{"PUT": {"cas", "acquire", "release"}, "DELETE": {"cas"}}[r.Method]
 	given := slices.DeleteFunc(exclusive, func(o string) bool { return !query.Has(o) })
-	if len(given) > 1 && r.Method != "GET" {
+	if len(given) > 1 {
 		return fail(400, "Conflicting flags: %s", query.Encode())
 	}
 	var refused *reply
@@ -160,14 +160,10 @@ func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 		if c.op, c.value = opPut, []byte(r.Body); query.Has("flags") {
 			c.flags, refused = number("flags")
 		}
-		if len(c.value) > maxValue {
-			refused = fail(413, "Request body(%d bytes) too large, max size: %d bytes. "+
-				"See https://www.consul.io/docs/agent/options.html#kv_max_value_size.", len(c.value), maxValue)
-		}
 	default:
 		return fail(405, "method %s not allowed", r.Method)
 	}
-	if len(given) > 0 {
+	if refused == nil && len(given) > 0 {
 		switch given[0] {
 		case "cas":
 			if c.cas, refused = number("cas"); c.op == opDelete {
@@ -180,6 +176,10 @@ func (c *call) readKV(r *http1.Request, query url.Values) *reply {
 		case "release":
 			c.op, c.session.ID = opRelease, query.Get("release")
 		}
+	}
+	if refused == nil && len(c.value) > maxValue {
+		refused = fail(413, "Request body(%d bytes) too large, max size: %d bytes. "+
+			"See https://www.consul.io/docs/agent/options.html#kv_max_value_size.", len(c.value), maxValue)
 	}
 	return refused
 }
@@ -264,7 +264,8 @@ func (x *session) read(body string) *reply {
 	return x.check()
 }
 
-// check returns the leader's error reply if it would refuse to create the session, or nil if the session is valid.
+// check returns the leader's error reply if it would refuse to create the session, or nil if the session is valid. It
+// also sets the default behavior, and decodes the TTL.
 func (x *session) check() *reply {
 	switch x.Behavior {
 	case "":
@@ -286,7 +287,8 @@ func (x *session) check() *reply {
 	return nil
 }
 
-// Name returns the name that Consul's client library uses for a request.
+// Name returns the name that Consul's client library uses for a request. A request that is refused is named after its
+// method.
 func Name(args []string) string {
 	if r, ok := http1.Read(args); ok {
 		if c, refused := readCall(&r); refused == nil {

@@ -83,6 +83,7 @@ func put(uri, body string) http1.Request {
 // Purpose is what a request asks for, as far as it matters to records of the keys on a real server.
 type Purpose struct {
 	Acquires     bool // it asks for Key to be held by Session
+	Creates      bool // it creates a session
 	Key, Session string
 	TTL          time.Duration // the TTL of the session that it creates; 0 if it creates none, or one without a TTL
 	Mode         string        // the query option of a read that any member may answer; otherwise empty
@@ -94,7 +95,7 @@ func PurposeOf(r *http1.Request) (p Purpose) {
 	if refused != nil {
 		return p
 	}
-	p = Purpose{Acquires: c.op == opAcquire, Key: c.key, Session: c.session.ID, TTL: c.session.ttl}
+	p = Purpose{Acquires: c.op == opAcquire, Creates: c.op == opSessionCreate, Key: c.key, Session: c.session.ID, TTL: c.session.ttl}
 	if c.op.reads() && c.mode == stale {
 		p.Mode = "stale="
 	}
@@ -143,7 +144,7 @@ type Pair struct {
 	Key         string
 	Value       []byte
 	Session     string // ID of the session that holds the key; empty if none does
-	LockIndex   uint64 // how many times the key was acquired
+	LockIndex   uint64 // how many times the key was acquired since it was created or last written without a session
 	ModifyIndex uint64
 }
 

@@ -31,7 +31,8 @@
 // because there are no snapshots. This restarts all lock delays.
 //
 // Known differences: connections between servers never break. So a member does not notice the loss of the leader until
-// another leader is elected. Only then do requests that the member has forwarded to the old leader fail. Each leader
+// another leader is elected. Only then do writes that the member has forwarded to the old leader fail, and are reads
+// sent to the new one. Each leader
 // proposes the end of a session only once, since the log does not lose proposals, whereas Consul repeats the proposal.
 // There are no health checks, as explained above.
 //

@@ -105,6 +105,30 @@ func TestASessionEndsByAFault(t *testing.T) {
 	}
 }
 
+// TestAnAnswerToAnEarlierLifeReachesNobody checks that a member that has restarted drops the answer to a query that it
+// had forwarded to the leader before it crashed.
+func TestAnAnswerToAnEarlierLifeReachesNobody(t *testing.T) {
+	l := newLab(t, 3)
+	l.At(sim.Time(2*time.Second), func() { l.Stop("consul-2", sim.PowerLoss) })
+	l.At(sim.Time(4*time.Second), func() { l.Restart("consul-2") })
+	l.client("client-1", func(c *caller) {
+		c.member = 1
+		c.ask(GetKey("old", false, 1, time.Minute), 3*time.Second)
+	})
+	l.client("client-2", func(c *caller) {
+		c.member = 1
+		c.env.Sleep(6 * time.Second)
+		if a := c.ask(GetKey("new", false, 1, time.Minute), 5*time.Second); a.Code != 0 {
+			t.Errorf("a query that waits for another key is answered: %+v", a)
+		}
+	})
+	l.client("client-3", func(c *caller) {
+		c.env.Sleep(8 * time.Second)
+		c.want(put("/v1/kv/old", "x"), 200, "true")
+	})
+	l.run(time.Minute)
+}
+
 // TestAnEmptyDiskLosesAllLocks checks that if the only member loses its disk, it comes back without keys. The indexes
 // must restart.
 func TestAnEmptyDiskLosesAllLocks(t *testing.T) {

@@ -16,13 +16,14 @@ type ask struct {
 	*call
 	attempt history.Attempt
 	from    sim.ProcessID // the member that received the client's call
-	number  uint64        // number of the call at that member
-	key     sim.Key       // random key of the message and of the answer
+	life    uint64        // number of that member's life
+	number  uint64        // number of the call in that life
+	key     sim.Key       // identifies the message and the answer; their delays depend on it
 }
 
 // answer is the leader's answer to a member's call.
 type answer struct {
-	number uint64
+	life, number uint64 // those of the call
 	*reply
 }
 
@@ -59,7 +60,8 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		return
 	}
 	s.last++
-	p := pending{ask: ask{c, r.Attempt, m.Name(), s.last, m.Second().Text(string(r.Attempt)).Text(string(c.op))}, to: r}
+	p := pending{ask: ask{c, r.Attempt, m.Name(), m.Life(), s.last,
+		m.Second().Text(string(r.Attempt)).Text(string(c.op))}, to: r}
 	s.asks = append(s.asks, p)
 	m.After(hold, timerLeader|p.number)
 	s.passOn(m, p.number)
@@ -97,7 +99,7 @@ func (s *server) deliver(a answer) {
 // giveUp fails a call because no leader was found in time.
 func (s *server) giveUp(number uint64) {
 	if i := s.pending(number); i >= 0 && !s.asks[i].sent {
-		s.deliver(answer{number, fail(500, "No cluster leader")})
+		s.deliver(answer{s.asks[i].life, number, fail(500, "No cluster leader")})
 	}
 }
 
@@ -109,7 +111,7 @@ func (s *server) passOnAgain(m *raft.Member) {
 		case !p.sent || p.op.reads():
 			s.passOn(m, p.number)
 		case m.Leader() != "":
-			s.deliver(answer{p.number, fail(500, "rpc error making call: EOF")})
+			s.deliver(answer{p.life, p.number, fail(500, "rpc error making call: EOF")})
 		}
 	}
 }
@@ -118,11 +120,13 @@ func (s *server) passOnAgain(m *raft.Member) {
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
-		if m.Leading() { // if it is not the leader, the other member will ask the new leader as soon as it knows it
+		if m.Leading() { // if it is not the leader, the other member acts when it knows the new leader (passOnAgain)
 			s.decide(m, b)
 		}
 	case answer:
-		s.deliver(b)
+		if b.life == m.Life() { // it does not answer a call from before a restart
+			s.deliver(b)
+		}
 	}
 }
 
@@ -130,13 +134,13 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 func (s *server) decide(m *raft.Member, a ask) {
 	answerWith := func(r *reply) {
 		if a.from == m.Name() {
-			s.deliver(answer{a.number, r})
+			s.deliver(answer{a.life, a.number, r})
 			return
 		}
 		if r.code == 500 {
 			r.body = "rpc error making call: " + r.body
 		}
-		m.SendToPeer(a.from, "answer", a.key, answer{a.number, r})
+		m.SendToPeer(a.from, "answer", a.key, answer{a.life, a.number, r})
 	}
 	switch x := s.store.sessions[a.session.ID]; {
 	case a.op.reads():

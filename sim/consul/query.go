@@ -33,7 +33,8 @@ func (s *server) read(m *raft.Member, a ask, done func(*reply)) {
 		if wait <= 0 {
 			wait = defaultWait
 		}
-		jitter := m.Rand("wait", sim.Key(0).Text(string(a.attempt)).Word(a.index)) % uint64(wait/waitJitter)
+		jitter := m.Rand("wait", sim.Key(0).Text(string(a.attempt)).Word(a.index)) %
+			max(uint64(wait/waitJitter), 1)
 		q.timer = s.after(m, wait+time.Duration(jitter), timerQuery)
 	}
 	s.waiting = append(s.waiting, q)

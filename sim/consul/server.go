@@ -64,7 +64,7 @@ func (s *server) Reset(*raft.Member) {
 		delays: map[string]time.Duration{}}
 }
 
-// Kinds of timers. A timer's tag contains its kind in the upper half and a number in the lower half.
+// Kinds of timers. A timer's tag contains its kind in bits 48 to 55, and a number in the bits below.
 const (
 	timerTTL uint64 = (iota + 1) << 48
 	timerQuery
@@ -102,8 +102,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	})
 }
 
-// LeaderChanged restarts all sessions' TTLs if this member has become the leader. It also sends the new leader the
-// requests that the previous leader has not answered.
+// LeaderChanged restarts all sessions' TTLs if this member has become the leader. It also passes on or fails the
+// requests that the previous leader has not answered (passOnAgain).
 func (s *server) LeaderChanged(m *raft.Member) {
 	if leading := m.Leading(); leading != s.leading {
 		s.leading = leading

@@ -158,3 +158,41 @@ func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 		}
 	}
 }
+
+// TestEachWriteChecksItsOptionsAndItsValue checks that a write is refused if one of its options is no number or its
+// value is too large, whatever its other options are. A DELETE ignores the options of PUT.
+func TestEachWriteChecksItsOptionsAndItsValue(t *testing.T) {
+	large := strings.Repeat("a", maxValue+1)
+	for _, c := range []struct {
+		method, options, body string
+		code                  int
+	}{
+		{"PUT", "", large, 413}, {"PUT", "flags=5", large, 413}, {"PUT", "cas=0", large, 413},
+		{"PUT", "acquire=s", large, 413}, {"PUT", "release=s", large, 413}, {"PUT", "cas=x", large, 500},
+		{"PUT", "flags=x", large, 500}, {"PUT", "flags=x", "", 500}, {"PUT", "flags=x&cas=0", "", 500},
+		{"PUT", "flags=x&acquire=s", "", 500}, {"PUT", "flags=5&cas=x", "", 500}, {"DELETE", "cas=x", "", 500},
+	} {
+		_, refused := readCall(&http1.Request{Method: c.method, URI: "/v1/kv/k?" + c.options, Body: c.body})
+		if refused == nil || refused.code != c.code {
+			t.Errorf("%s %s, %d bytes: %+v, want %d", c.method, c.options, len(c.body), refused, c.code)
+		}
+	}
+	for options, want := range map[string]op{"": opDelete, "acquire=s": opDelete, "release=s&flags=x": opDelete,
+		"cas=1&acquire=s": opDeleteCAS} {
+		c, refused := readCall(&http1.Request{Method: "DELETE", URI: "/v1/kv/k?" + options})
+		if refused != nil || c.op != want {
+			t.Errorf("DELETE %s: %+v, %+v, want %s", options, c, refused, want)
+		}
+	}
+}
+
+// TestAQueryMayWaitForAnyTime checks that even the shortest wait ends with an answer.
+func TestAQueryMayWaitForAnyTime(t *testing.T) {
+	l := newLab(t, 1)
+	l.client("client-1", func(c *caller) {
+		for _, wait := range []string{"1ns", "15ns", "16ns", "1ms"} {
+			c.want(http1.Request{Method: "GET", URI: "/v1/kv/key?index=9&wait=" + wait}, 404, "")
+		}
+	})
+	l.run(time.Second)
+}

@@ -46,8 +46,10 @@ type session struct {
 
 	ttl     time.Duration // the session's TTL; 0 if only a request can end the session
 	creator history.Attempt
-	expiry  time.Duration // when the session ends, on the leader's monotonic clock; forever on other members
-	timer   uint64        // number of the timer for the session's end; 0 if there is none
+	// expiry is when the session ends, on the leader's monotonic clock. It is forever on other members, and if the
+	// session has no TTL.
+	expiry time.Duration
+	timer  uint64 // number of the timer for the session's end; 0 if there is none
 }
 
 // Session behaviors: what happens to a session's keys when the session ends.

@@ -34,3 +34,19 @@ func TestAKeepAliveIsAnsweredBeforeItsStreamEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerToAnEarlierLifeReachesNobody checks that a member that has restarted drops the leader's answer to a
+// request that it sent before the restart.
+func TestAnAnswerToAnEarlierLifeReachesNobody(t *testing.T) {
+	d := newDesk(t)
+	d.want(1, GrantLease(30, 9), "[9 30]")
+	d.Stop("etcd-2", sim.PowerLoss)
+	d.Restart("etcd-2")
+	d.pass(100 * ms)
+	d.Cut("etcd-2", "etcd-1")
+	d.At(d.Now()+sim.Time(100*ms), func() {
+		d.Members()[0].SendToPeer("etcd-2", "lease", 0, leaderAnswer{life: 1, number: 1})
+	})
+	d.At(d.Now()+sim.Time(200*ms), func() { d.Heal("etcd-2", "etcd-1") })
+	d.want(2, KeepLeaseAlive(9), "[9 30]")
+}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim/consul"
@@ -52,7 +53,7 @@ func (m *member) ask(ctx context.Context, r *http1.Request) (a answer, err error
 	return a, err
 }
 
-// read sends a GET request and decodes the reply.
+// read sends a GET request and decodes the reply into a value. If the reply is 404, the value does not change.
 func (m *member) read(ctx context.Context, uri string, into any) (answer, error) {
 	a, err := m.ask(ctx, &http1.Request{Method: http.MethodGet, URI: uri})
 	switch {
@@ -128,6 +129,9 @@ func standAt(address string, certificates ...tls.Certificate) error {
 		return err
 	}
 	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(fleet.Patience)); err != nil {
+		return err
+	}
 	if _, err := io.WriteString(conn, connectTLS); err != nil {
 		return err
 	}

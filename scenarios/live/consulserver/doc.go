@@ -18,10 +18,10 @@
 // # Records
 //
 // The members report which session holds which key. All keys are watched on each member with a blocking query, and read
-// again before a reply is passed on, so that everything that the reply shows is recorded first. A key's owner is the
-// attempt that sent the request by which the key's session acquired it. A query does not report why a key is no longer
-// held, or that a session is renewed. Therefore, neither is recorded, and laws and causes that depend on them remain
-// undecided.
+// again before a reply other than a server error is passed on, so that everything that the reply shows is recorded
+// first. A key's owner is the attempt that sent the request by which the key's session acquired it. A query does not
+// report why a key is no longer held, or that a session is renewed. Therefore, neither is recorded, and laws and causes
+// that depend on them remain undecided.
 //
 // # Who can be a member
 //

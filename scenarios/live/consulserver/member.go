@@ -86,7 +86,9 @@ func (m *member) Serve(r *sim.Incoming) {
 			})
 		}
 		x.Do(func() {
-			m.cluster.records.created(a.Session(), session{r.Client, p.TTL})
+			if p.Creates {
+				m.cluster.records.created(a.Session(), session{r.Client, p.TTL})
+			}
 			r.Reply(a.reply)
 		})
 	}()
