@@ -9,7 +9,7 @@ import (
 )
 
 // afterPause runs a client that is paused from 1 ms to 100 ms. During the pause, the replies to two requests arrive,
-// the requests time out, and a push arrives. afterPause returns what the client sees when it continues, in order.
+// the requests time out, and two pushes arrive. afterPause returns what the client sees when it continues, in order.
 func afterPause(t *testing.T, seed uint64, other func(l *lab)) []string {
 	l := &lab{World: New(seed, Options{Delay: Delay{ms, 3 * ms}}), t: t}
 	for i := range 3 {

@@ -102,7 +102,7 @@ func at(w *sim.World, ms int, f func()) { w.At(sim.Time(time.Duration(ms)*time.M
 const incr = "*2\r\n$4\r\nINCR\r\n$1\r\na\r\n"
 
 func TestConnections(t *testing.T) {
-	line := func(r *trial, c net.Conn, in *bufio.Reader) {
+	line := func(r *trial, in *bufio.Reader) {
 		s, err := in.ReadString('\n')
 		r.note("%q %s", s, kind(err))
 	}
@@ -115,8 +115,8 @@ func TestConnections(t *testing.T) {
 			c := r.dial(ctx)
 			in := bufio.NewReader(c)
 			io.WriteString(c, incr+incr)
-			line(r, c, in)
-			line(r, c, in)
+			line(r, in)
+			line(r, in)
 		}, `4 ":1\r\n" nil; 4 ":2\r\n" nil`},
 		"a request in parts leaves when it is whole": {nil, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
@@ -124,7 +124,7 @@ func TestConnections(t *testing.T) {
 				io.WriteString(c, incr[i:i+1])
 				time.Sleep(time.Millisecond)
 			}
-			line(r, c, bufio.NewReader(c))
+			line(r, bufio.NewReader(c))
 		}, `24 ":1\r\n" nil`},
 		"a reply is read in parts": {nil, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
@@ -185,21 +185,21 @@ func TestConnections(t *testing.T) {
 			}, func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
-				line(r, c, bufio.NewReader(c)) // the request is sent at 2, 202, 602 and 1402 ms
+				line(r, bufio.NewReader(c)) // the request is sent at 2, 202, 602 and 1402 ms
 			}, `1404 "" reset`},
 		"a request to a host that stays off": {
 			func(w *sim.World) { at(w, 2, func() { w.Stop("redis-1", sim.PowerLoss) }) },
 			func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
-				line(r, c, bufio.NewReader(c)) // the keepalive probes fail before the retransmissions do
+				line(r, bufio.NewReader(c)) // the keepalive probes fail before the retransmissions do
 			}, `135002 "" reset`},
 		"a connection without traffic is probed": {func(w *sim.World) {
 			at(w, 1000, func() { w.Stop("redis-1", sim.PowerLoss) })
 			at(w, 20000, func() { w.Restart("redis-1") })
 		}, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
-			line(r, c, bufio.NewReader(c))
+			line(r, bufio.NewReader(c))
 		}, `31000 "" reset`},
 		"a paused server's machine accepts, and answers late": {func(w *sim.World) {
 			w.Pause("redis-1")
@@ -208,12 +208,12 @@ func TestConnections(t *testing.T) {
 			c := r.dial(ctx)
 			r.note("open")
 			io.WriteString(c, incr)
-			line(r, c, bufio.NewReader(c))
+			line(r, bufio.NewReader(c))
 		}, `2 open; 101 ":1\r\n" nil`},
 		"a shut down ends connections": {func(w *sim.World) { at(w, 10, func() { w.Stop("redis-1", sim.ShutDown) }) },
 			func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
-				line(r, c, bufio.NewReader(c))
+				line(r, bufio.NewReader(c))
 			}, `11 "" EOF`},
 		"a connection to a life that is over is reset when it is used": {func(w *sim.World) {
 			at(w, 10, func() { w.Stop("redis-1", sim.PowerLoss) })
@@ -222,7 +222,7 @@ func TestConnections(t *testing.T) {
 			c := r.dial(ctx)
 			time.Sleep(28 * time.Millisecond)
 			io.WriteString(c, incr)
-			line(r, c, bufio.NewReader(c))
+			line(r, bufio.NewReader(c))
 			_, err := c.Write([]byte(incr))
 			r.note("%s", kind(err))
 		}, `32 "" reset; 32 reset`},
@@ -236,9 +236,9 @@ func TestConnections(t *testing.T) {
 			io.WriteString(c, incr)
 			c.SetDeadline(time.Now().Add(20 * time.Millisecond))
 			in := bufio.NewReader(c)
-			line(r, c, in)
+			line(r, in)
 			c.SetReadDeadline(time.Time{})
-			line(r, c, in)
+			line(r, in)
 		}, `22 "" timeout; 101 ":1\r\n" nil`},
 		"a deadline that is moved while a read waits": {nil, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
@@ -249,16 +249,16 @@ func TestConnections(t *testing.T) {
 				time.Sleep(30 * time.Millisecond)
 				c.SetReadDeadline(time.Unix(1, 0))
 			})
-			line(r, c, bufio.NewReader(c))
+			line(r, bufio.NewReader(c))
 		}, `42 "" timeout`},
 		"a deadline earlier than one that a read before it had": {nil, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
 			in := bufio.NewReader(c)
 			io.WriteString(c, incr)
 			c.SetReadDeadline(time.Now().Add(time.Hour))
-			line(r, c, in)
+			line(r, in)
 			c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-			line(r, c, in)
+			line(r, in)
 		}, `4 ":1\r\n" nil; 24 "" timeout`},
 		"Close ends a read that waits": {nil, func(ctx context.Context, r *trial) {
 			c := r.dial(ctx)
@@ -266,7 +266,7 @@ func TestConnections(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 				c.Close()
 			})
-			line(r, c, bufio.NewReader(c))
+			line(r, bufio.NewReader(c))
 			_, err := c.Write([]byte(incr))
 			r.note("%s %s", kind(err), kind(c.Close()))
 		}, `12 "" closed; 12 closed closed`},
@@ -277,9 +277,9 @@ func TestConnections(t *testing.T) {
 			c := r.dial(ctx)
 			in := bufio.NewReader(c)
 			io.WriteString(c, incr)
-			line(r, c, in)
+			line(r, in)
 			io.WriteString(c, incr)
-			line(r, c, in)
+			line(r, in)
 		}, `50 ":1\r\n" nil; 52 ":2\r\n" nil`},
 		"a client that is paused after an answer sends when it continues, and waits as long as ever": {
 			func(w *sim.World) { pauseAfter(w, "INCR", 60*time.Millisecond) },
@@ -289,7 +289,7 @@ func TestConnections(t *testing.T) {
 				for range 2 {
 					io.WriteString(c, incr)
 					c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-					line(r, c, in)
+					line(r, in)
 				}
 			}, `4 ":1\r\n" nil; 66 ":2\r\n" nil`},
 		"a client that is paused closes no connection and opens none": {func(w *sim.World) {
@@ -309,7 +309,7 @@ func TestConnections(t *testing.T) {
 			func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
-				line(r, c, bufio.NewReader(c))
+				line(r, bufio.NewReader(c))
 			}, `4 "" reset`},
 	} {
 		t.Run(name, func(t *testing.T) {

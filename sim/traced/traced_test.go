@@ -20,7 +20,7 @@ import (
 var unlike = []string{"bind", "listen", "io_uring_setup", "pidfd_open", "pidfd_send_signal", "rseq"}
 
 // TestAProgramSeesWhatItSeesOnTheKernel checks that each program prints the same output in virtual time as on the host.
-// Between them, the programs must make all modeled system calls.
+// If all programs are run, they must together make all modeled system calls except those in unlike.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	type program struct {
 		name    string
