@@ -95,7 +95,8 @@ func PurposeOf(r *http1.Request) (p Purpose) {
 	if refused != nil {
 		return p
 	}
-	p = Purpose{Acquires: c.op == opAcquire, Creates: c.op == opSessionCreate, Key: c.key, Session: c.session.ID, TTL: c.session.ttl}
+	p = Purpose{Acquires: c.op == opAcquire, Creates: c.op == opSessionCreate, Key: c.key, Session: c.session.ID,
+		TTL: c.session.ttl}
 	if c.op.reads() && c.mode == stale {
 		p.Mode = "stale="
 	}
