@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +120,15 @@ func TestCatalogueIsWhatIsEmbedded(t *testing.T) {
 	for _, name := range listed {
 		if s := named(t, name); s.Name != name {
 			t.Errorf("%s.yaml calls itself %s", name, s.Name)
+		}
+	}
+}
+
+func TestAScenarioThatTheCatalogueLacksIsAnError(t *testing.T) {
+	for _, name := range []string{"", "no-such-scenario", "kleppmann-gc-pause.yaml",
+		"../testdata/delayed-restart-worst-case"} {
+		if s, err := Named(name); s != nil || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %v, %v", name, s, err)
 		}
 	}
 }

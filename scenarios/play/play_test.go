@@ -341,7 +341,8 @@ func TestWhatIsTakenAlong(t *testing.T) {
 
 // TestWorks sends a request for each of the longer tasks. The answers to "cut", "explore" and "advise" must contain a
 // report and proposed states. The states proposed by "cut" and "explore" must break a law. The answer to "edge" must
-// contain the edge. A request that is stopped immediately must not return an error.
+// contain the edge. A plan that breaks no law cannot be shrunk. A request that is stopped immediately must not return
+// an error.
 func TestWorks(t *testing.T) {
 	state := begin(t, "resource-compare-and-set")
 	for _, r := range []request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}}[:testkit.Size(1, 3, 3)] {
@@ -361,6 +362,10 @@ func TestWorks(t *testing.T) {
 	edge := ask(t, request{Do: "edge", State: begin(t, "kleppmann-gc-pause"), Vary: "faults.1.for=1s..20s/1s"})
 	if edge.Problem != nil || !strings.Contains(edge.Done.Words, "9.89") {
 		t.Errorf("the edge: %+v", edge)
+	}
+	sound := ask(t, request{Do: "cut", State: begin(t, "delayed-restart")})
+	if sound.Problem == nil || !strings.Contains(sound.Problem.Says, "no law is broken") {
+		t.Errorf("shrinking a plan that breaks nothing: %+v", sound)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()

@@ -3,6 +3,7 @@ package scoreboard
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -64,7 +65,8 @@ type Finding struct {
 
 // resultOf returns a scoreboard row's result, or nil if it has none.
 func resultOf(files fs.FS, r *Row) (*Result, error) {
-	text, err := fs.ReadFile(files, path.Join(r.Folder(), "result.json"))
+	name := path.Join(r.Folder(), "result.json")
+	text, err := fs.ReadFile(files, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -72,7 +74,10 @@ func resultOf(files fs.FS, r *Row) (*Result, error) {
 		return nil, err
 	}
 	result := new(Result)
-	return result, json.Unmarshal(text, result)
+	if err := json.Unmarshal(text, result); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return result, nil
 }
 
 // Encode returns the contents of result.json.

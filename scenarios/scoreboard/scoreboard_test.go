@@ -1,6 +1,7 @@
 package scoreboard
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -367,6 +369,45 @@ func TestVersionsArePinned(t *testing.T) {
 			if !regexp.MustCompile(pin).Match(text) {
 				t.Errorf("%s: %s of %s does not install %s", e.Name, file, worker, pair)
 			}
+		}
+	}
+}
+
+// TestBrokenFilesAreErrors checks that a file that is missing or malformed is an error that names the file, and not a
+// scoreboard with fewer rows.
+func TestBrokenFilesAreErrors(t *testing.T) {
+	whole := map[string]string{"causes.yaml": "[]", "libraries/x/row.yaml": "library: x", GoResults: "[]",
+		"go.yaml": "[]"}
+	folder := func(name, text string) fs.FS {
+		files := fstest.MapFS{}
+		for other, content := range whole {
+			files[other] = &fstest.MapFile{Data: []byte(content)}
+		}
+		if delete(files, name); text != "" {
+			files[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		return files
+	}
+	if b, err := New(folder("", "")); err != nil || len(b.entries) != 1 {
+		t.Fatalf("whole files: %+v, %v", b, err)
+	}
+	for _, c := range []struct{ name, text string }{
+		{"causes.yaml", ""}, {"causes.yaml", "- laws: ownership"},
+		{"libraries/x/row.yaml", "libary: x"}, {"libraries/x/result.json", "{"},
+		{GoResults, ""}, {GoResults, "{}"}, {"go.yaml", ""}, {"go.yaml", "- promises: none"},
+	} {
+		if b, err := New(folder(c.name, c.text)); err == nil || !strings.Contains(err.Error(), c.name) {
+			t.Errorf("%s: %q: %+v, %v", c.name, c.text, b, err)
+		}
+	}
+	for page, want := range map[string]string{"": "findings/y.md", "- Version: 1\n": "no lines with the version",
+		"- Version: 1\n- Setting: one\n": "unexpected end"} {
+		files := fstest.MapFS{"testdata/y.json": {Data: []byte("{")}}
+		if page != "" {
+			files["findings/y.md"] = &fstest.MapFile{Data: []byte(page)}
+		}
+		if text, err := Collect(files); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %s, %v", page, text, err)
 		}
 	}
 }
