@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // uncompared lists the simulated Redis 7.0 commands that no test compares with redis-server, with the reason for each.
@@ -125,7 +127,7 @@ func TestEveryCommandIsCompared(t *testing.T) {
 // with others from the same table, until the command has succeeded. If a command always failed, the comparison would
 // prove little.
 func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
-	const plays, inPlay = 60, 60
+	plays, inPlay := 60, testkit.Size(20, 60, 60)
 	r := newRig(t, 4)
 	v := vocabulary{rand.New(rand.NewPCG(21, 4))}
 	for _, name := range simulatedNames(Redis7) {

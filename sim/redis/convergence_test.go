@@ -91,7 +91,7 @@ func storm(t *testing.T, seed uint64, version redis.Version, commands [][]string
 // TestNodesConverge injects random faults into groups. At the end of each run, exactly one node must be the master, all
 // nodes must have its data, and every missing key must have a record.
 func TestNodesConverge(t *testing.T) {
-	for seed := range uint64(testkit.Size(8, 8, 100)) {
+	for seed := range uint64(testkit.Size(3, 8, 100)) {
 		converges(t, seed, redis.Tair, ofAllTypes)
 		converges(t, seed, redis.Tair, ofLists)
 		converges(t, seed, redis.Redis8, ofHashes)

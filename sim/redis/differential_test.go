@@ -243,10 +243,7 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 // different names make different random choices. If there are preludes, each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
-	rows := 15
-	if testkit.Full() {
-		rows = 2400
-	}
+	rows := testkit.Size(5, 15, 2400)
 	hash := fnv.New64a()
 	hash.Write([]byte(name))
 	v := vocabulary{rand.New(rand.NewPCG(1, hash.Sum64()))}

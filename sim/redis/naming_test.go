@@ -52,7 +52,7 @@ func TestRequestsAreNamed(t *testing.T) {
 // The number of stored scripts is bounded, even if each request sends a new script.
 func TestFewScriptsAreKept(t *testing.T) {
 	var n Namer
-	for i := range 10 * mostScripts {
+	for i := range 3 * mostScripts {
 		if i%10 == 0 {
 			n.Begin()
 		}

@@ -33,10 +33,7 @@ func isUnordered(pattern string) bool {
 func TestNotificationsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, 4)
 	r.strict = true
-	rows := 12
-	if testkit.Full() {
-		rows = 300
-	}
+	rows := testkit.Size(3, 12, 300)
 	all := slices.Clone(looking)
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		if family != "pubsub" && family != "scripts" {

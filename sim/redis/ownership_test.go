@@ -397,9 +397,12 @@ func schedules(length int, r letting) (all [][]string) {
 // TestWhoOwnsALockDoesNotDependOnItsSpelling checks that each schedule has the same outcome with every way to implement
 // the lock (spelling) as in the model: which acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
-	length, offenses := testkit.Size(4, 4, 6), 0
+	length, number, offenses := testkit.Size(4, 4, 6), 0, 0
 	for _, s := range spellings() {
 		for _, schedule := range schedules(length, s.release) {
+			if number++; number%testkit.Size(5, 1, 1) > 0 {
+				continue
+			}
 			want := model(schedule, s.release)
 			stage := newStage(s, "a", "b")
 			if got := stage.play(schedule); got.String() != want.String() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
@@ -281,7 +282,7 @@ func sameScripts(t *testing.T, eval string, texts []string) {
 	m := newMachine(Config{})
 	v := vocabulary{rand.New(rand.NewPCG(2, 3))}
 	differs := map[string]bool{}
-	for round := range 20 {
+	for round := range testkit.Size(5, 20, 20) {
 		for _, text := range texts {
 			setup := v.spell(v.one("SET K V", "DEL K", "LPUSH K V", "PERSIST K"))
 			real.do(setup...)

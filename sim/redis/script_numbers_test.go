@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // numberTexts lists strings that a script may receive instead of a number.
@@ -104,11 +106,14 @@ func TestScriptsFormatAsRedis(t *testing.T) {
 	m := newMachine(Config{})
 	values := "0 1 -1 5 255 -12345 0.5 -0.5 1.5 1234567.5 0.0001 0.00001 1e20 -1e-10 1e300 1e19 1.7e19 1e20 1/0 -1/0 " +
 		"0/0 -0/1 'a' 'ä' 'long' 'a\\0b' '' '0x10' string.rep('x',120) string.rep('x',60)..'\\0'..string.rep('y',60)"
-	compared := 0
+	specs, compared := 0, 0
 	for _, flags := range []string{"", "-", "+", " ", "#", "0", "-0", "+ ", "#0", "+0"} {
 		for _, size := range []string{"", "1", "7", "12", ".", ".0", ".1", ".3", ".20", "7.2", "12.5"} {
 			for _, verb := range "diuoxXcsgGeEf" {
 				spec := "%" + flags + size + string(verb)
+				if specs++; specs%testkit.Size(5, 1, 1) > 0 {
+					continue
+				}
 				var calls []string
 				for value := range strings.FieldsSeq(values) {
 					if verb == 's' && strings.Contains(flags, "0") {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
@@ -103,7 +104,7 @@ const (
 // Failovers by real Sentinels take just as long, with the same variation.
 func TestTimesOfAFailover(t *testing.T) {
 	var promoted, announced []time.Duration
-	for seed := range uint64(1000) {
+	for seed := range uint64(testkit.Size(250, 1000, 1000)) {
 		s := replaced(t, seed, 5*time.Second+time.Duration(seed*7919%10_000)*ms, 1)
 		promoted, announced = append(promoted, s.promoted), append(announced, s.announced-s.promoted)
 	}
