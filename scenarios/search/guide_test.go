@@ -40,7 +40,7 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	r := scenarios.NewRunner(inOrder.scenario)
 	r.ReportSent(true)
 	var all []nemesis.Plan
-	for seed := range uint64(together + 20) {
+	for seed := range uint64(testkit.Size(200, together+20, together+20)) {
 		p := inOrder.Plan(seed)
 		result, err := r.Run(p)
 		if err != nil {
@@ -85,7 +85,7 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 			t.Errorf("seed %d: %s, not %s", seed, got, all[seed])
 		}
 	}
-	if anyhow.Plan(math.MaxUint64); anyhow.guide.first != math.MaxUint64-together+1 {
+	if anyhow.Plan(math.MaxUint64 - uint64(testkit.Size(together-10, 0, 0))); anyhow.guide.first != math.MaxUint64-together+1 {
 		t.Errorf("the last block begins at %d", anyhow.guide.first)
 	}
 }
@@ -98,7 +98,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	r := scenarios.NewRunner(whole.scenario)
 	r.ReportSent(true)
 	var shown []Shown
-	for seed := range uint64(testkit.Size(250, together+40, together+40)) {
+	for seed := range uint64(testkit.Size(110, together+40, together+40)) {
 		if BlockOf(seed) == seed {
 			shown = nil
 		}
@@ -160,7 +160,7 @@ func TestPlansOfOneFaultAreVaried(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range uint64(together) {
+		for seed := range uint64(testkit.Size(150, together, together)) {
 			if p := plans.Plan(seed); len(p.Faults) != 1 && !plans.Free(seed) {
 				t.Fatalf("seed %d has %d faults:\n%s", seed, len(p.Faults), p)
 			}

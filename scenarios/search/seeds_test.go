@@ -35,7 +35,7 @@ func TestSetsOfSeedsAreSets(t *testing.T) {
 		if r := rangesOf(a); !r.consistent(everything) {
 			t.Fatalf("%v is no set", r)
 		}
-		for b := range 1 << len(few) {
+		for b := a % testkit.Size(5, 1, 1); b < 1<<len(few); b += testkit.Size(5, 1, 1) {
 			x, y := rangesOf(a), rangesOf(b)
 			if got := x.without(y); !slices.Equal(got, rangesOf(a&^b)) {
 				t.Fatalf("%v without %v is %v", x, y, got)
