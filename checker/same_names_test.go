@@ -27,11 +27,14 @@ func TestNamesOnAnotherLockChangeNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range lawCases(t, string(text)) {
+		for i, c := range lawCases(t, string(text)) {
+			if i%testkit.Size(4, 1, 1) > 0 {
+				continue
+			}
 			sameWithBystander(t, c.name, fromLog(t, c.history))
 		}
 	}
-	for round := range testkit.Size(100, 400, 4_000) {
+	for round := range testkit.Size(60, 400, 4_000) {
 		g := newGossip(uint64(round), *stream)
 		switch round % 3 {
 		case 0:
