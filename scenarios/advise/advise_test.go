@@ -98,7 +98,7 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 func (t *Tried) Mends(l checker.Law) bool { return slices.Contains(t.Mended, l) }
 
 // someSeeds is how many seeds are used for advice in tests that run even without FENCEPOST_FULL.
-const someSeeds = 5
+const someSeeds = 3
 
 func TestSavingChanges(t *testing.T) {
 	for _, c := range []struct {
@@ -197,7 +197,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 func TestExploresWhatHasNoFaults(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, release: del, ttl: 2s} # ours\n"+
 		"work: {hold: 1s, cycles: 2}\nmix: {weights: {pause: 1}}\npromise: [ownership]\n")
-	seeds := testkit.Size(10, 10, 60)
+	seeds := testkit.Size(8, 10, 60)
 	a := advice(t, s, seeds)
 	if a.Own || a.Explored != seeds || len(a.Plans) == 0 || !slices.Equal(a.Broken, []checker.Law{checker.Ownership}) {
 		t.Fatalf("%+v", a)
