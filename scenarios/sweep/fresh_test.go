@@ -43,9 +43,9 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 		if i >= testkit.Size(3, 3, 14) {
 			break
 		}
-		fresh := testkit.Size(50, 200, 1000)
+		fresh := testkit.Size(20, 200, 1000)
 		t.Run(c.scenario, func(t *testing.T) {
-			c.seeds, c.sure = 20, testkit.Size(25, 100, 300)
+			c.seeds, c.sure = 20, testkit.Size(12, 100, 300)
 			s := c.run(t)
 			for _, law := range s.Laws {
 				for _, l := range s.lines(law) {

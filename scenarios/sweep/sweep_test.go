@@ -121,7 +121,8 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
 		seeds: testkit.Size(2, 4, 10),
-		vary:  []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
+		vary: []string{fmt.Sprintf("restart=900ms..1.1s/%dms", testkit.Size(200, 50, 50)),
+			"ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
 		asserts: []string{"lease-exclusion holds when restart >= ttl * 1.01 + 2ms",
 			"lease-exclusion holds when restart >= ttl * 1.01 + 2ms && ppm >= -1%",
 			"lease-exclusion holds when restart >= (ttl * 0.99 - 2ms) / (1 + ppm) && ppm >= -1%"}}.run(t)
