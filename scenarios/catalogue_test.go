@@ -17,7 +17,7 @@ func seedsPerScenario() int {
 	if raceEnabled {
 		return 2
 	}
-	return testkit.Size(2, 4, 1000)
+	return testkit.Size(1, 4, 1000)
 }
 
 func TestCatalogueComesOutAsListed(t *testing.T) {
