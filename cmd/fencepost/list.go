@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -148,14 +149,14 @@ func sectionsLike(patterns []string) (list listing, err error) {
 		return nil, fmt.Errorf("%q is not a valid pattern: close each [ with a ], and write a character after each \\",
 			pattern)
 	}
-	for _, section := range scenarios.Sections {
-		part := listedSection{title: section.Title}
-		for _, name := range section.Names {
-			s, err := scenarios.Named(name)
-			if err != nil {
-				return nil, err
-			}
-			if matches(pattern, section.Title, s) {
+	all, err := catalog()
+	if err != nil {
+		return nil, err
+	}
+	for _, section := range all {
+		part := listedSection{title: section.title}
+		for _, s := range section.scenarios {
+			if matches(pattern, section.title, s) {
 				part.scenarios = append(part.scenarios, s)
 			}
 		}
@@ -165,7 +166,7 @@ func sectionsLike(patterns []string) (list listing, err error) {
 	}
 	if len(list) == 0 {
 		var near []string
-		if word := nearest.Word(pattern, searched()); word != "" {
+		if word := nearest.Word(pattern, searched(all)); word != "" {
 			near = append(near, word)
 		}
 		return nil, fmt.Errorf("no scenario matches %q%s", pattern, output.DidYouMean(near...))
@@ -173,17 +174,29 @@ func sectionsLike(patterns []string) (list listing, err error) {
 	return list, nil
 }
 
-// searched lists the words that can be suggested for a misspelled pattern: scenario names, and all words that
-// "fencepost list" searches.
-func searched() []string {
-	words := scenarios.Names()
+// catalog returns all scenarios of the catalog, grouped by section.
+var catalog = sync.OnceValues(func() (all listing, err error) {
 	for _, section := range scenarios.Sections {
+		part := listedSection{title: section.Title}
 		for _, name := range section.Names {
 			s, err := scenarios.Named(name)
 			if err != nil {
-				continue
+				return nil, err
 			}
-			for _, text := range searchedIn(section.Title, s) {
+			part.scenarios = append(part.scenarios, s)
+		}
+		all = append(all, part)
+	}
+	return all, nil
+})
+
+// searched lists the words that can be suggested for a misspelled pattern: scenario names, and all words that
+// "fencepost list" searches.
+func searched(all listing) []string {
+	words := scenarios.Names()
+	for _, section := range all {
+		for _, s := range section.scenarios {
+			for _, text := range searchedIn(section.title, s) {
 				words = append(words, strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) })...)
 			}
 		}

@@ -283,14 +283,14 @@ func readmeOutput(t *testing.T, args ...string) string {
 // trackRecord returns the catalog table: situation, scenario, verdict.
 func trackRecord(t *testing.T) string {
 	var b strings.Builder
-	for _, section := range scenarios.Sections {
-		fmt.Fprintf(&b, "\n**%s**\n\n| situation | scenario | verdict |\n|---|---|---|\n", section.Title)
-		for _, name := range section.Names {
-			s, err := scenarios.Named(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", s.Summary, name, strings.Join(verdicts(s), "; "))
+	all, err := catalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range all {
+		fmt.Fprintf(&b, "\n**%s**\n\n| situation | scenario | verdict |\n|---|---|---|\n", section.title)
+		for _, s := range section.scenarios {
+			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", s.Summary, s.Name, strings.Join(verdicts(s), "; "))
 		}
 	}
 	return b.String() + "\n"
