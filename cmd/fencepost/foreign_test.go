@@ -105,6 +105,7 @@ func TestThePrintedSamples(t *testing.T) {
 			if c.scenario != printed || c.servers != "simulated" {
 				testkit.FullOnly(t)
 			}
+			testkit.ThoroughOnly(t)
 			t.Parallel()
 			command := strings.Replace(workerCommand(t, c.worker), "worker.py", "printed.py", 1)
 			testkit.Undisturbed(t, func(t testing.TB) { c.check(t, command) })
