@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -25,10 +26,13 @@ import (
 // python is the Python interpreter that can import modules from Debian packages such as python3-redis.
 const python = "/usr/bin/python3"
 
+// importsRedis reports as an error that the interpreter cannot import redis-py.
+var importsRedis = sync.OnceValue(func() error { return exec.Command(python, "-c", "import redis").Run() })
+
 // redisPy returns the command for the worker that uses redis-py's lock.
 func redisPy(t *testing.T) string {
 	t.Helper()
-	if err := exec.Command(python, "-c", "import redis").Run(); err != nil {
+	if err := importsRedis(); err != nil {
 		testkit.Lacks(t, fmt.Errorf("%s has no redis-py: %w", python, err))
 	}
 	return python + " workers/redis-py/worker.py"
