@@ -37,6 +37,7 @@ type locktestResult struct {
 		Family, Care               string
 		Runs, Leases, Owners, Data int
 		Waits                      int
+		Decided                    map[checker.Law]int
 	}
 	Findings []struct {
 		Name, Family, Care string
@@ -103,7 +104,7 @@ func (r *locktestResult) result(version string) Result {
 		i := slices.IndexFunc(all.Outcomes, func(o Outcome) bool { return o.Family == c.Family })
 		if i < 0 {
 			i = len(all.Outcomes)
-			all.Outcomes = append(all.Outcomes, Outcome{Family: c.Family})
+			all.Outcomes = append(all.Outcomes, Outcome{Family: c.Family, Decided: map[checker.Law]int{}})
 		}
 		o := &all.Outcomes[i]
 		o.Runs += c.Runs
@@ -112,6 +113,11 @@ func (r *locktestResult) result(version string) Result {
 		o.add(checker.DeadlockFreedom, c.Waits)
 		if c.Care == "careful" {
 			o.add(checker.ResourceSafety, c.Data)
+		}
+		for _, law := range judged {
+			if law != checker.ResourceSafety || c.Care == "careful" {
+				o.Decided[law] += c.Decided[law]
+			}
 		}
 	}
 	for _, f := range r.Findings {

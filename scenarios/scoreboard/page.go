@@ -209,10 +209,6 @@ func (e *entry) table() string {
 		"A cell such as 0 of 9, <1/3 means that none broke it: "+
 		"with 95% confidence, fewer than 1 in 3 such schedules do. "+
 		"A dash means that no schedule showed whether the promise is kept."))
-	if slices.ContainsFunc(e.result.Outcomes, func(o Outcome) bool { return o.Decided == nil }) {
-		out.WriteString("\n" + wrapped("This result does not say which schedules showed nothing about a promise: "+
-			"it takes all of them for schedules that did."))
-	}
 	if failed.Len() > 0 {
 		out.WriteString("\nThese schedules could not be judged, because a client failed:\n\n" +
 			failed.String())
@@ -224,7 +220,7 @@ func (e *entry) table() string {
 // which it was decided. If no run broke it, the cell also has an upper bound on the rate, such as "<1/100". If no run
 // decided it, the cell is "–".
 func (o *Outcome) cell(law checker.Law) string {
-	broke, decided := o.Broke[law], o.decided(law)
+	broke, decided := o.Broke[law], o.Decided[law]
 	switch {
 	case decided == 0:
 		return "–"

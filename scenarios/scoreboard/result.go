@@ -1,6 +1,7 @@
 package scoreboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ type Result struct {
 type Outcome struct {
 	Family string `json:"family"`
 	Runs   int    `json:"runs"` // including the failed ones
-	// number of runs in which each law was decided, that is, either held or was violated; nil if that was not counted
-	Decided map[checker.Law]int `json:"decided,omitempty"`
+	// number of runs in which each law was decided, that is, either held or was violated
+	Decided map[checker.Law]int `json:"decided"`
 	// number of runs that could not be judged because a client failed, and how the first of these clients failed
 	Failed  int                 `json:"failed,omitempty"`
 	Why     string              `json:"why,omitempty"`
@@ -144,14 +145,6 @@ func letterOf(law checker.Law) string {
 	return ""
 }
 
-// decided returns the number of runs in which a law was decided.
-func (o *Outcome) decided(law checker.Law) int {
-	if o.Decided == nil {
-		return o.Runs
-	}
-	return o.Decided[law]
-}
-
 // marks returns the letters of the given laws that were broken, or a dot if none was. The letter of a law that no run
 // decided is followed by a question mark.
 func (o *Outcome) marks(laws []checker.Law) string {
@@ -160,7 +153,7 @@ func (o *Outcome) marks(laws []checker.Law) string {
 		broke, decided, checked := 0, 0, false
 		for _, law := range l.laws {
 			if slices.Contains(laws, law) {
-				broke, decided, checked = broke+o.Broke[law], decided+o.decided(law), true
+				broke, decided, checked = broke+o.Broke[law], decided+o.Decided[law], true
 			}
 		}
 		switch {
@@ -170,10 +163,7 @@ func (o *Outcome) marks(laws []checker.Law) string {
 			b.WriteString(l.letter + "?")
 		}
 	}
-	if b.Len() == 0 {
-		return "·"
-	}
-	return b.String()
+	return cmp.Or(b.String(), "·")
 }
 
 // marks returns the table cell for a family, or "" if the family was not tried. If a law was broken only by
@@ -209,13 +199,13 @@ func (e *entry) realMarks() string {
 	if len(e.Real) == 0 {
 		return ""
 	}
-	broke := Outcome{Runs: len(e.Real)}
-	for _, r := range e.Real {
-		if r.Broke {
-			broke.add(r.Law, 1)
+	var b strings.Builder
+	for _, l := range letters {
+		if slices.ContainsFunc(e.Real, func(r Real) bool { return r.Broke && slices.Contains(l.laws, r.Law) }) {
+			b.WriteString(l.letter)
 		}
 	}
-	return broke.marks(e.laws())
+	return cmp.Or(b.String(), "·")
 }
 
 // runs returns the total number of schedules in all families.

@@ -122,9 +122,14 @@ type counts struct {
 	Data         int // runs that violated resource-safety
 	Waits        int // runs that violated deadlock-freedom or fault-tolerance, with enough servers available
 	Tokens       int // runs that violated token-order
-	Stopped      int `json:",omitempty"` // runs that were not judged because the library stopped the clock
-	Differing    int `json:",omitempty"` // seeds that violated a law and gave a different result when repeated
+	// number of runs in which each law was decided, that is, either held or was violated
+	Decided   map[checker.Law]int
+	Differing int `json:",omitempty"` // seeds that violated a law and gave a different result when repeated
 }
+
+// counted lists the laws that the tables show.
+var counted = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.TokenOrder,
+	checker.DeadlockFreedom, checker.FaultTolerance}
 
 // finding is one kind of violation by a library. The smallest run that shows it is in testdata/Name.
 type finding struct {
@@ -181,10 +186,14 @@ type candidate struct {
 }
 
 func (m *matrix) add(c cell, r *locktest.Report) {
-	n := counts{Stopped: r.Ignored, Differing: len(r.DifferingSeeds), Runs: r.Runs,
+	n := counts{Differing: len(r.DifferingSeeds), Runs: r.Runs,
 		Family: c.family.name, Work: c.work.name, Protection: c.protection.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
-		Owners: r.Violated(checker.Ownership), Tokens: r.Violated(checker.TokenOrder)}
+		Owners: r.Violated(checker.Ownership), Tokens: r.Violated(checker.TokenOrder),
+		Decided: map[checker.Law]int{}}
+	for _, l := range counted {
+		n.Decided[l] = r.Held(l) + r.Violated(l)
+	}
 	r.DifferingSeeds = nil // the README states the number of these seeds
 	judgeable(m.t, r)
 	for _, b := range r.Breaches {

@@ -22,8 +22,9 @@ least one schedule in a fault family:
 - **W**, waiting: a client waited far too long, or forever, although enough servers were up.
 
 A dot means that no schedule broke any of the four. That is no proof: the library's page says how
-many schedules there were. An empty cell was not tried: the setting has no replica. The page also
-says what broke each promise: the library, its settings, the servers, or a limit of all leases.
+many schedules showed whether a promise is kept. A letter with a question mark means that none did.
+An empty cell was not tried: the setting has no replica. The page also says what broke each promise:
+the library, its settings, the servers, or a limit of all leases.
 
 `
 
@@ -64,11 +65,12 @@ The faults of a family are drawn with the weights of the default mix.
 
 ## How to read the numbers
 
-A cell on a library's page counts the schedules in which the promise broke; the column "of" says how many schedules
-each cell of its row has. <1/80 says that it broke in none: with 95% confidence, fewer than one in 80 schedules of
-this mix breaks it (1 - 0.05^(1/n) of them, about 3/n; the comment of campaign.UpperBound gives the assumptions).
-"<1/79 of 237" has a different number of schedules than its row: fewer, because the library stopped the clock in the
-others, or more, because a rare violation needs a longer search. An empty cell was not run (no replica).
+A cell on a library's page counts the schedules in which the promise broke. The column "of" says how many schedules
+showed whether the promise is kept. <1/80 says that it broke in none of them: with 95% confidence, fewer than one in 80
+such schedules of this mix breaks it (1 - 0.05^(1/n) of them, about 3/n; the comment of campaign.UpperBound gives the
+assumptions). "<1/79 of 237" has another number of such schedules than the column "of": fewer, because more schedules
+showed nothing about the promise, or more, because a rare violation needs a longer search. A dash means that no
+schedule showed anything about it. An empty cell was not run (no replica).
 
 Two clients in their critical sections at once are not counted if one of them was paused and cannot know that its
 lease has ended: no lease prevents that. What it does to the data is counted.

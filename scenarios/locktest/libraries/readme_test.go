@@ -130,17 +130,20 @@ var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:
 // short replaces the module paths in a list of versions with the modules' names.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
-// summary returns one letter for each promise that was broken under a family of faults. It returns a dot if none were,
-// and "" if the family was not tried.
+// summary returns one letter for each promise that was broken under a family of faults, and a letter with a question
+// mark for each promise that no schedule decided. It returns a dot if there are none, and "" if the family was not
+// tried.
 func summary(r result, family string) string {
 	letters := ""
 	for _, v := range views {
-		broken, judged := v.sum(r, family)
-		if judged == 0 {
+		runs, decided, broken := v.sum(r, family)
+		switch {
+		case runs == 0:
 			return ""
-		}
-		if broken > 0 {
+		case broken > 0:
 			letters += v.letter
+		case decided == 0 && v.letter != "":
+			letters += v.letter + "?"
 		}
 	}
 	if letters == "" {
@@ -175,20 +178,22 @@ type view struct {
 	title      string
 	letter     string // letter in the summary; empty: not in the summary
 	protection string // protection of the clients; empty: any
-	of         func(counts) int
+	law        checker.Law
+	of         func(counts) int // number of runs in which the law, or a law that the title adds, was violated
 }
 
 var views = []view{
-	{"exclusion: two leases never run at once (lease-exclusion)", "E", "", func(c counts) int { return c.Leases }},
-	{"ownership: nobody removes or extends another's key (ownership)", "O", "",
+	{"exclusion: two leases never run at once (lease-exclusion)", "E", "", checker.LeaseExclusion,
+		func(c counts) int { return c.Leases }},
+	{"ownership: nobody removes or extends another's key (ownership)", "O", "", checker.Ownership,
 		func(c counts) int { return c.Owners }},
 	{"data: the resource accepts no late write (resource-safety), careless clients", "", "none",
-		func(c counts) int { return c.Data }},
-	{"data, careful clients", "D", "careful", func(c counts) int { return c.Data }},
-	{"data, fenced clients", "", "fenced", func(c counts) int { return c.Data }},
-	{"tokens: no token repeats or goes back (token-order), fenced clients", "", "fenced",
+		checker.ResourceSafety, func(c counts) int { return c.Data }},
+	{"data, careful clients", "D", "careful", checker.ResourceSafety, func(c counts) int { return c.Data }},
+	{"data, fenced clients", "", "fenced", checker.ResourceSafety, func(c counts) int { return c.Data }},
+	{"tokens: no token repeats or goes back (token-order), fenced clients", "", "fenced", checker.TokenOrder,
 		func(c counts) int { return c.Tokens }},
-	{"waiting: nobody waits far too long (deadlock-freedom, fault-tolerance)", "W", "",
+	{"waiting: nobody waits far too long (deadlock-freedom, fault-tolerance)", "W", "", checker.DeadlockFreedom,
 		func(c counts) int { return c.Waits }},
 }
 
@@ -222,38 +227,41 @@ func differing(all []result) string {
 		strings.Join(list, ", ")+". The tables count the first run.")
 }
 
-// sum returns how many schedules under a family of faults broke the law, and how many could be judged.
-func (v *view) sum(r result, family string) (broken, judged int) {
+// sum returns how many schedules there were under a family of faults, how many of them decided the law, and how many
+// broke it.
+func (v *view) sum(r result, family string) (runs, decided, broken int) {
 	for _, c := range r.Cells {
 		if c.Family == family && (v.protection == "" || c.Protection == v.protection) {
-			broken, judged = broken+v.of(c), judged+c.Runs-c.Stopped
+			runs, decided, broken = runs+c.Runs, decided+c.Decided[v.law], broken+v.of(c)
 		}
 	}
-	return broken, judged
+	return runs, decided, broken
 }
 
-// most returns the maximum number of schedules in the cells of a library's row, not counting schedules in which the
-// library stopped the clock. It ignores the column for all faults, which may include a longer search.
+// most returns the maximum number of schedules that decided the law in a cell of a library's row. It ignores the column
+// for all faults, which may include a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
-		if _, judged := v.sum(r, f.name); f.name != anything.name {
-			n = max(n, judged)
+		if _, decided, _ := v.sum(r, f.name); f.name != anything.name {
+			n = max(n, decided)
 		}
 	}
 	return n
 }
 
 func (v *view) cell(r result, family string) string {
-	broken, judged := v.sum(r, family)
+	runs, decided, broken := v.sum(r, family)
 	words := fmt.Sprint(broken)
 	switch {
-	case judged == 0:
+	case runs == 0:
 		return ""
+	case decided == 0:
+		return "–"
 	case broken == 0:
-		words = fmt.Sprintf("<1/%d", campaign.OneIn(judged))
+		words = fmt.Sprintf("<1/%d", campaign.OneIn(decided))
 	}
-	if judged != v.most(r) {
-		words += fmt.Sprintf(" of %d", judged)
+	if decided != v.most(r) {
+		words += fmt.Sprintf(" of %d", decided)
 	}
 	return words
 }
@@ -261,17 +269,17 @@ func (v *view) cell(r result, family string) string {
 // TestNoCellIsABareZero checks that no cell contains just 0. Each cell must give the number of schedules, or an upper
 // bound on the rate.
 func TestNoCellIsABareZero(t *testing.T) {
-	of := func(family, protection string, runs, stopped, leases int) counts {
-		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Stopped: stopped,
-			Leases: leases}
+	of := func(family, protection string, runs, undecided, leases int) counts {
+		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Leases: leases,
+			Decided: map[checker.Law]int{checker.LeaseExclusion: runs - undecided}}
 	}
 	r := result{Library: "x", Cells: []counts{of("pauses", "none", 40, 0, 0), of("pauses", "careful", 40, 0, 0),
 		of("network", "none", 40, 0, 3), of("network", "careful", 40, 0, 0), of("clocks", "none", 40, 3, 0),
 		of("clocks", "careful", 40, 0, 0), of("restarts", "none", 40, 40, 0)}}
-	v := view{title: "T", of: func(c counts) int { return c.Leases }}
+	v := view{title: "T", law: checker.LeaseExclusion, of: func(c counts) int { return c.Leases }}
 	var b strings.Builder
 	v.row(&b, &r)
-	const want = "| T | 80 | <1/27 | 3 | | | <1/26 of 77 | |\n"
+	const want = "| T | 80 | <1/27 | 3 | – | | <1/26 of 77 | |\n"
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}
