@@ -24,8 +24,8 @@ func TestAFaultIsJudgedByWhatItDoes(t *testing.T) {
 		history.FaultKinds = append(history.FaultKinds, row)
 	}
 	files, err := filepath.Glob("testdata/laws/*.txt")
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -54,6 +54,9 @@ func lawCases(t *testing.T, text string) (cases []lawCase) {
 			}
 		}
 	}
+	if strings.TrimSpace(c.opening) != "" {
+		t.Fatalf("the last case, %q, has no findings", c.name)
+	}
 	return cases
 }
 

@@ -98,6 +98,9 @@ func (p *parser) event(at history.Time, process, f string, rest []string) {
 	if len(rest) > 0 && !strings.Contains(rest[0], "=") {
 		e.Type = map[string]history.Type{"invoke": history.Invoke, "ok": history.OK, "fail": history.Fail,
 			"info": history.Info}[rest[0]]
+		if e.Type == 0 {
+			p.t.Fatalf("no type of event is called %q", rest[0])
+		}
 		rest = rest[1:]
 	}
 	asks := e.F == history.Acquire && e.Type == history.Invoke
@@ -158,7 +161,7 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	case "sent":
 		e.Sent = p.time(value)
 	case "checked":
-		e.Checked = checkCalled(value)
+		e.Checked = p.check(value)
 	case "op":
 		e.Op = history.F(value)
 	case "why":
@@ -184,13 +187,14 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	}
 }
 
-// checkCalled returns the kind of check that has the given name in histories.
-func checkCalled(word string) history.Check {
+// check returns the kind of check that has the given name in histories.
+func (p *parser) check(name string) history.Check {
 	for c := history.CheckedNothing; c.String() != ""; c++ {
-		if c.String() == word {
+		if c.String() == name {
 			return c
 		}
 	}
+	p.t.Fatalf("no kind of check is called %q", name)
 	return history.CheckNotRecorded
 }
 
