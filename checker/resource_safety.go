@@ -46,7 +46,7 @@ func (t *judge) resourceSafety(f *Finding) {
 	}
 	s := &t.Scan
 	s.Reset(len(t.Locks), len(t.Grants))
-	writes, ranked, unranked := 0, false, false
+	writes, byHolders, ranked, unranked := 0, 0, false, false
 	for _, at := range t.Data {
 		e := &t.History.Events[at]
 		lock, known := t.LockNumber[e.Lock]
@@ -61,6 +61,7 @@ func (t *judge) resourceSafety(f *Finding) {
 		if e.Op == history.Write {
 			writes++
 			if granted {
+				byHolders++
 				if newer := t.Superseded(lock, n); newer >= 0 {
 					t.staleStory(f, int(at), newer)
 					broke = true
@@ -81,6 +82,9 @@ func (t *judge) resourceSafety(f *Finding) {
 	case f.Outcome == Violated:
 	case writes == 0:
 		f.unchecked("The resource accepted no write.")
+	case byHolders == 0:
+		f.unchecked("No write that the resource accepted belongs to an attempt " +
+			"that is known to have been granted the lock.")
 	case unranked || !ranked:
 		f.unchecked("It is not known which grant is the later one: " +
 			"some grants state neither when they were decided nor a fencing token.")

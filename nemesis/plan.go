@@ -146,7 +146,7 @@ func (r *planReader) checkText(line string) error {
 		case c == utf8.RuneError && size == 1:
 			return r.errorf(column, "the plan is not UTF-8 text")
 		case history.Unprintable(c) && c != '\t':
-			return r.errorf(column, fmt.Sprintf("the plan is not text: it has the control character %U here", c))
+			return r.errorf(column, history.NotText("plan", c))
 		}
 		line = line[size:]
 	}

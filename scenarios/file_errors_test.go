@@ -90,6 +90,10 @@ func TestNoText(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: x\n\x00": "f.yaml:2:1: the file is not text: it has the control character " +
 			"U+0000 here",
+		"name: x\u200b": "f.yaml:1:8: the file has the zero-width character U+200B here, " +
+			"which nobody can see: remove it",
+		"name: \u202ex": "f.yaml:1:7: the file has the direction mark U+202E here, " +
+			"which nobody can see: remove it",
 		"name: \xff": "f.yaml:1:7: the file is not UTF-8 text",
 		"name: x\rlock": "f.yaml:1:8: the file is not text: it has the control character " +
 			"U+000D here",

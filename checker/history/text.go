@@ -19,6 +19,29 @@ func Unprintable(c rune) bool {
 		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
 }
 
+// NameUnprintable returns an Unprintable character's kind and code point, such as "control character U+0000".
+func NameUnprintable(c rune) string {
+	kind := "zero-width character"
+	switch {
+	case unicode.IsControl(c):
+		kind = "control character"
+	case unicode.In(c, unicode.Zl, unicode.Zp):
+		kind = "separator"
+	case unicode.In(c, unicode.Bidi_Control):
+		kind = "direction mark"
+	}
+	return fmt.Sprintf("%s %U", kind, c)
+}
+
+// NotText returns the words for an error message about an Unprintable character in a file. Only control characters
+// suggest that the file is not text.
+func NotText(file string, c rune) string {
+	if unicode.IsControl(c) {
+		return fmt.Sprintf("the %s is not text: it has the %s here", file, NameUnprintable(c))
+	}
+	return fmt.Sprintf("the %s has the %s here, which nobody can see: remove it", file, NameUnprintable(c))
+}
+
 // Printable makes every character in a string visible. It replaces Unprintable characters, except line breaks and tabs,
 // with escapes such as \u001b.
 func Printable(text string) string {

@@ -55,13 +55,13 @@ func flagValues(kind string) string {
 	return "text without unpaired quotes" // flags that take a list, which is parsed as CSV
 }
 
-// CheckArguments returns an error if an argument contains a control character. This keeps control characters out of
-// reports.
+// CheckArguments returns an error if an argument contains a character that nobody can see. This keeps such characters
+// out of reports.
 func CheckArguments(args []string) error {
 	for i, arg := range args {
 		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {
 			c, _ := utf8.DecodeRuneInString(arg[at:])
-			return fmt.Errorf("argument %d, %q, has the control character %U", i+1, arg, c)
+			return fmt.Errorf("argument %d, %q, has the %s", i+1, arg, history.NameUnprintable(c))
 		}
 	}
 	return nil

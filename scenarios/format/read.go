@@ -148,15 +148,15 @@ func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	return text, ok && r.printable(StartOf(n), text)
 }
 
-// printable reports a problem if text contains control characters. YAML can express them with escapes, but reports
-// cannot show them.
+// printable reports a problem if text contains characters that nobody can see. YAML can express them with escapes, but
+// reports cannot show them.
 func (r *Reader) printable(place Place, text string) bool {
 	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })
 	if i < 0 {
 		return true
 	}
 	c, _ := utf8.DecodeRuneInString(text[i:])
-	r.Problem(place, "", "control characters are not allowed, found %U in %s", c, Found(text))
+	r.Problem(place, "", "the %s is not allowed, found in %s", history.NameUnprintable(c), Found(text))
 	return false
 }
 

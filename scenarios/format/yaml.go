@@ -73,7 +73,7 @@ func (r *Reader) checkText(text []byte) {
 			r.Problem(place, "", "the file is not UTF-8 text")
 			return
 		case history.Unprintable(c) && c != '\n' && c != '\t' && !(c == '\r' && bytes.HasPrefix(text, []byte("\r\n"))):
-			r.Problem(place, "", "the file is not text: it has the control character %U here", c)
+			r.Problem(place, "", "%s", history.NotText("file", c))
 			return
 		}
 		text = text[size:]

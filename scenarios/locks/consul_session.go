@@ -58,7 +58,7 @@ func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.
 			return a
 		}
 		c.at = (c.at + 1) % len(c.config.Servers)
-		env.Sleep(consulRetry)
+		env.Sleep(min(consulRetry, patience-(env.Monotonic()-start)))
 	}
 	return a
 }

@@ -60,7 +60,7 @@ func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Du
 		}
 		env.Close(c.member())
 		c.at = (c.at + 1) % len(c.config.Servers)
-		env.Sleep(etcdRetry)
+		env.Sleep(min(etcdRetry, patience-(env.Monotonic()-start)))
 	}
 	return r, false
 }

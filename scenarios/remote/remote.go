@@ -87,9 +87,9 @@ type Test struct {
 	folder, binary, name string
 	// the binary's folder, which Close removes; nil if the Test did not build a binary
 	built *temporary.Folder
-	flags []string
 
-	mu      sync.Mutex
+	mu      sync.Mutex // never held while a process starts, because that takes time
+	flags   []string
 	idle    []*Process
 	oneEach bool // each process performs only one run
 }
@@ -202,7 +202,11 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (s
 }
 
 // SetFlags sets additional arguments for all processes started from now on.
-func (t *Test) SetFlags(args []string) { t.flags = args }
+func (t *Test) SetFlags(args []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flags = args
+}
 
 // OneRunEach makes every run from now on use a new process, because the code may keep state between runs.
 func (t *Test) OneRunEach() {
@@ -261,14 +265,11 @@ func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) 
 
 // process returns an idle process, or a new one if no process is idle or if anew is set.
 func (t *Test) process(anew bool) (*Process, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n := len(t.idle); n > 0 && !anew {
-		p := t.idle[n-1]
-		t.idle = t.idle[:n-1]
+	p, flags := t.take(anew)
+	if p != nil {
 		return p, nil
 	}
-	args := append([]string{"-test.run=" + t.Pattern(), "-test.count=1", "-test.timeout=0"}, t.flags...)
+	args := append([]string{"-test.run=" + t.Pattern(), "-test.count=1", "-test.timeout=0"}, flags...)
 	p, err := Start(t.binary, t.folder, Environment+"="+Served, 0, args...)
 	if err == nil {
 		if _, err = p.Next(); err != nil { // the first message says that it has started
@@ -276,6 +277,18 @@ func (t *Test) process(anew bool) (*Process, error) {
 		}
 	}
 	return p, err
+}
+
+// take returns an idle process, or the flags for a new one if no process is idle or if anew is set.
+func (t *Test) take(anew bool) (p *Process, flags []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.idle)
+	if n == 0 || anew {
+		return nil, t.flags
+	}
+	p, t.idle = t.idle[n-1], t.idle[:n-1]
+	return p, nil
 }
 
 // Close ends the processes, and removes the binary if Build created it.

@@ -52,7 +52,7 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 		return fmt.Errorf("%w: its checksum does not match its content", errDamaged)
 	}
 	if unprintable(held.Bytes()) {
-		return fmt.Errorf("%w: it has control characters", errDamaged)
+		return fmt.Errorf("%w: it has characters that cannot be printed", errDamaged)
 	}
 	d := json.NewDecoder(&held)
 	d.DisallowUnknownFields()
@@ -65,8 +65,8 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	return nil
 }
 
-// unprintable reports whether a string in a JSON text contains a control character. Records written by this program
-// never contain any.
+// unprintable reports whether a string in a JSON text contains an unprintable character. Records written by this
+// program never contain any.
 func unprintable(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {

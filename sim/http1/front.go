@@ -77,8 +77,12 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	w.half = append(w.half, b...)
 	for len(w.half) > 0 && !w.over {
 		r, rest, whole, err := cut(w.half)
+		size := len(w.half) // of this request; others may follow it
+		if whole {
+			size -= len(rest)
+		}
 		switch {
-		case len(w.half) > w.caller.front.Longest:
+		case size > w.caller.front.Longest:
 			w.hangUp(l, w.caller.front.TooLong)
 		case err != nil && w.half[0] == 0x16: // the start of a TLS handshake
 			w.hangUp(l, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTPS request to an HTTP server.\n")
@@ -123,7 +127,7 @@ func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 		return r, b, false, errMalformed
 	}
 	r = Request{Method: words[0], URI: words[1], ContentType: fields["content-type"], Accept: fields["accept"]}
-	if fields["transfer-encoding"] == "chunked" {
+	if strings.EqualFold(fields["transfer-encoding"], "chunked") {
 		r.Body, body, whole, err = unchunked(body)
 		return r, []byte(body), whole, err
 	}
@@ -138,21 +142,29 @@ func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 	return r, []byte(body[n:]), true, nil
 }
 
-// unchunked decodes a chunked body.
+// unchunked decodes a chunked body. It ignores chunk extensions and trailer fields, as a server must if it does not
+// know them (RFC 9112, 7.1.1 and 7.1.2).
 func unchunked(b string) (body, rest string, whole bool, err error) {
 	for {
 		line, after, found := strings.Cut(b, "\r\n")
 		if !found {
 			return "", "", false, nil
 		}
-		n, err := strconv.ParseUint(line, 16, 31)
+		size, _, _ := strings.Cut(line, ";")
+		n, err := strconv.ParseUint(strings.TrimRight(size, " \t"), 16, 31)
 		switch {
 		case err != nil:
 			return "", "", false, errMalformed
+		case n == 0:
+			if rest, none := strings.CutPrefix(after, "\r\n"); none {
+				return body, rest, true, nil
+			}
+			_, rest, found := strings.Cut(after, "\r\n\r\n")
+			return body, rest, found, nil
 		case len(after) < int(n)+2:
 			return "", "", false, nil
-		case n == 0:
-			return body, after[2:], true, nil
+		case after[n:n+2] != "\r\n":
+			return "", "", false, errMalformed
 		}
 		body, b = body+after[:n], after[n+2:]
 	}

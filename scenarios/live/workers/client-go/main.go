@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -56,13 +57,12 @@ func main() {
 // servers returns a client for the API servers. Each new connection goes to the next one, as with a load balancer.
 func servers() coordination.LeasesGetter {
 	all := strings.Split(env("KUBERNETES"), ",")
-	dials := 0
+	var dials atomic.Int64 // client-go may dial on several goroutines at once
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-		u, err := url.Parse(all[dials%len(all)])
+		u, err := url.Parse(all[int(dials.Add(1)-1)%len(all)])
 		if err != nil {
 			return nil, err
 		}
-		dials++
 		return (&net.Dialer{Timeout: 30 * time.Second}).DialContext(ctx, network, u.Host)
 	}
 	config := &rest.Config{Host: all[0], Dial: dial,
