@@ -87,8 +87,9 @@ func (t *judge) earlyStory(r *record, key string) string {
 	e := &t.History.Events[r.at]
 	switch {
 	case r.cause.Detail == ClientClock:
-		return sentence("%s considered %s expired at %v, %v before its deadline (%v)%s", t.taker(r), key, e.Time,
-			r.due-e.Time, r.due, t.clockStory(r, t.taker(r), r.due-e.Time))
+		by := t.remover(r)
+		return sentence("%s considered %s expired at %v, %v before its deadline (%v)%s", by, key, e.Time,
+			r.due-e.Time, r.due, t.clockStory(r, by, r.due-e.Time))
 	case e.F == history.KeySet || e.Why == history.Deleted:
 		kept, set := t.Time(t.keptLast(r)), &t.History.Events[r.set[r.victim]]
 		return sentence("%s was %s at %v by %s, because its lease had ended according to the clock of %s; "+
@@ -378,8 +379,16 @@ func (t *judge) faultText(faults ...*trace.Fault) string {
 	return " (" + strings.Join(lines, "; ") + ")"
 }
 
-// taker returns the process that got the lock after the victim.
-func (t *judge) taker(r *record) history.Process {
+// remover returns the process that considered the victim's key expired and removed it. The request that removed the key
+// also set or extended another one. If the history does not show that, remover returns the process that got the lock
+// after the victim.
+func (t *judge) remover(r *record) history.Process {
+	gone := &t.History.Events[r.at]
+	for i := r.at + 1; i < len(t.History.Events) && t.History.Events[i].Time == gone.Time; i++ {
+		if e := &t.History.Events[i]; e.Process == gone.Process && e.Lock == gone.Lock && e.By != "" {
+			return t.ProcessOf(e.Lock, e.By)
+		}
+	}
 	set := &t.History.Events[r.set[1-r.victim]]
 	return t.ProcessOf(set.Lock, set.Of)
 }

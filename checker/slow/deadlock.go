@@ -45,12 +45,12 @@ func (r *reading) calmFrom(f *fault) int {
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {
-		if b.process != a.process || b.lock != a.lock || b.outcome != history.Fail && b.outcome != history.Info ||
+		if !b.sameTask(a) || b.lock != a.lock || b.outcome != history.Fail && b.outcome != history.Info ||
 			b.ret >= a.call {
 			continue
 		}
 		between := slices.ContainsFunc(r.asks, func(c *ask) bool {
-			return c.process == a.process && c.lock == a.lock && b.ret < c.call && c.call < a.call
+			return c.sameTask(a) && c.lock == a.lock && b.ret < c.call && c.call < a.call
 		})
 		if !between && r.time(a.call)-r.time(b.ret) <= r.Header.TTL {
 			if o := r.first(b); o.call < first.call {
@@ -150,7 +150,7 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bo
 		for _, s := range r.sections {
 			for _, b := range r.asks {
 				if s.lock == a.lock && covers(s.ok, i, s.end) &&
-					b.process == s.process && covers(begun[b].call, i, b.gone) &&
+					b.sameTask(s.ask) && covers(begun[b].call, i, b.gone) &&
 					(next == nil || begun[b].call < begun[next].call) {
 					next = b
 				}
@@ -239,7 +239,7 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 			}
 			stuck := now >= r.time(s.ok)+r.Header.Hold && r.endless(s)
 			for _, a := range r.asks {
-				stuck = stuck || a.process == s.process && covers(begun[a].call, i, a.gone) && still[a.lock]
+				stuck = stuck || a.sameTask(s.ask) && covers(begun[a].call, i, a.gone) && still[a.lock]
 			}
 			if !stuck {
 				still[s.lock], changed = false, true

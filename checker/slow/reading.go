@@ -24,6 +24,9 @@ type ask struct {
 // granted reports whether the acquire returned ok.
 func (a *ask) granted() bool { return a.section != nil }
 
+// sameTask reports whether two acquires were made by the same task of a process, as far as the history says.
+func (a *ask) sameTask(b *ask) bool { return a.process == b.process && a.task == b.task }
+
 type section struct {
 	*ask
 	attempt history.Attempt

@@ -227,6 +227,17 @@ func (p *proof) leftKey(m []string) string {
 		}))
 }
 
+// takenInVain checks that a request of client m[1] removed a key of lock m[2] at time m[3], for an attempt that never
+// got the lock.
+func (p *proof) takenInVain(m []string) string {
+	return p.shown("request", func(_ int, e *history.Event) bool {
+		return e.F == history.KeyGone && string(e.Lock) == m[2] && at(e.Time, m[3]) && isOf(e.By, m[1], "") &&
+			strings.EqualFold(m[4], m[1]) && p.event(func(_ int, o *history.Event) bool {
+			return o.F == history.Acquire && o.Type == history.OK && o.Attempt == e.By && o.Lock == e.Lock
+		}) == Open
+	})
+}
+
 // diedLast checks that the last holder, m[1], crashed at time m[2].
 func (p *proof) diedLast(m []string) string {
 	return mismatch(p.crashed(m[1], m[2]), "it did not crash then")
@@ -453,9 +464,11 @@ func (p *proof) grant(m []string) string {
 func (p *proof) overtaken(m []string) string {
 	asked, granted := p.acquire(history.Invoke, m[1], "", m[2], m[3]), p.acquire(history.OK, m[1], "", m[2], m[4])
 	waiting := p.acquire(history.Invoke, m[5], "", m[2], m[6])
-	return mismatch(asked != Open && granted != Open && waiting != Open && waiting < asked &&
-		granted < p.returned(waiting),
-		"no such client still waited")
+	if asked == Open || granted == Open || waiting == Open || waiting > asked {
+		return "there are no such calls in this order"
+	}
+	end := p.returned(waiting)
+	return mismatch(end == Open || granted < end, "it no longer waited")
 }
 
 // orderSlack checks the minimum time between two requests whose order the lock must preserve.

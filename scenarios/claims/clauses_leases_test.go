@@ -85,6 +85,22 @@ func (p *proof) permitted(m []string) string {
 	return mismatch(m[1] == strconv.Itoa(n+1) && m[2] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
 }
 
+// manyOverlaps checks that one lock was granted or extended so often that more than m[1] pairs of leases can overlap.
+func (p *proof) manyOverlaps(m []string) string {
+	granted := map[history.Lock]int{}
+	for i := range p.History.Events {
+		if e := &p.History.Events[i]; (e.F == history.Acquire || e.F == history.Extend) && e.Type == history.OK {
+			granted[e.Lock]++
+		}
+	}
+	n := 0
+	for _, grants := range granted {
+		n = max(n, grants*(grants-1)/2)
+	}
+	limit, err := strconv.Atoi(m[1])
+	return mismatch(err == nil && n > limit, fmt.Sprintf("at most %d pairs of leases can overlap", n))
+}
+
 // permits checks that the lock has m[1] permits.
 func (p *proof) permits(m []string) string {
 	n := p.History.Header.Permits
@@ -283,7 +299,7 @@ var (
 // been stopped, and m[8] why it lost the key. If a request removed the key, either m[9] says that it was the owner's,
 // or m[10] and m[11] are the request's client and attempt.
 func (p *proof) keyWent(m []string) string {
-	gone := p.event(func(_ int, e *history.Event) bool {
+	gone := p.event(func(i int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.shareKeys(string(e.Process), m[4])
 		if !there || !at(e.Time, m[6]) {
 			return false
@@ -291,7 +307,8 @@ func (p *proof) keyWent(m []string) string {
 		if m[5] == "was overwritten" {
 			return e.F == history.KeySet
 		}
-		return e.F == history.KeyGone && slices.Contains(ends[m[5]], e.Why) && isOf(e.Of, m[2], m[3])
+		return e.F == history.KeyGone && slices.Contains(ends[m[5]], e.Why) &&
+			(isOf(e.Of, m[2], m[3]) || p.reliedOn(i, m[2], m[3]))
 	})
 	if gone == Open {
 		return "no key of its went so there at that time"
@@ -338,13 +355,23 @@ func (p *proof) wentDown(at int) string {
 	return how
 }
 
+// reliedOn reports whether a client, or one of its attempts, extended the key that event i removed, as all holders do
+// that share one key.
+func (p *proof) reliedOn(i int, client, attempt string) bool {
+	gone := &p.History.Events[i]
+	return slices.ContainsFunc(p.History.Events[:i], func(e history.Event) bool {
+		return e.F == history.KeyProlonged && e.Process == gone.Process && e.Lock == gone.Lock &&
+			e.Member == gone.Member && isOf(e.By, client, attempt)
+	})
+}
+
 // due returns when the key that event i removed should have expired.
 func (p *proof) due(i int) (due history.Time) {
 	gone := &p.History.Events[i]
 	for j := range p.History.Events[:i] {
 		e := &p.History.Events[j]
-		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Process == gone.Process && e.Of == gone.Of &&
-			e.Lock == gone.Lock {
+		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Of == gone.Of && e.Lock == gone.Lock &&
+			p.shareKeys(string(e.Process), string(gone.Process)) {
 			due = e.Until
 		}
 	}

@@ -22,6 +22,7 @@ var clauses = []clause{
 	says(`No server counted for both grants: ([^:]+?) counted for (NAME), and ([^:]+?) counted for (NAME)\. `, (*proof).noServerInCommon),
 	says(`NAMED had only one key, set by WHO at TIME: it gave NAMED the lock at TIME, and again at TIME`,
 		(*proof).oneKey),
+	says(`Only the first COUNT such overlaps were examined for their causes`, (*proof).manyOverlaps),
 	says(`The lease of WHO had ended at TIME`, (*proof).leaseEnded),
 	says(`Its lease had ended at TIME`, (*proof).writersLease),
 	says(`It had called release at TIME`, (*proof).writerReleased),
@@ -88,6 +89,8 @@ var clauses = []clause{
 	says(`Each client holds a lock that the next one is waiting for: ([^.]+)`, (*proof).circle),
 	says(`NAMED had held the lock since TIME, longer than the declared hold of TIME, and`, (*proof).uncapped),
 	says(`NAMED had held the lock since TIME and crashed at TIME`, (*proof).diedHolding),
+	says(`A request of NAMED took the key of LOCK at TIME, but NAMED never got the lock with that key`,
+		(*proof).takenInVain),
 	says(`NAMED crashed at TIMEFAULTS. Its key on NAMED, set at TIME, is still there and (?:never expires|(?:is|was) `+
 		`due `+
 		`to expire at TIME)`, (*proof).leftKey),
