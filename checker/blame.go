@@ -14,8 +14,8 @@ import (
 // the client, and must have lasted long enough. A history shows what the client did next, but not what delayed it. A
 // pause that ended while the client was sleeping anyway did not delay it.
 
-// lateness describes a client that was active for too long. met is the position at which another client entered the
-// critical section. left is the position at which this client was still active.
+// lateness describes a client that was still active after its deadline, at position left. met is the position at which
+// another client entered the critical section.
 type lateness struct {
 	grant     int32
 	met, left int

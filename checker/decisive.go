@@ -169,8 +169,8 @@ func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	return cmp.Or(t.EarlierKey(s, not), t.JoinedKey(s, not), t.Grants[s.Grant].Attempt)
 }
 
-// holderOf returns the attempt that holds the lock through the victim's key: the attempt that set the key, or the
-// victim's own attempt if it only joined the key.
+// holderOf returns the attempt that holds the lock through the victim's key. Usually, this is the attempt that set the
+// key. If the victim only joined the key, it is the victim's own attempt.
 func (t *judge) holderOf(c *clash, r *record) history.Attempt {
 	s, other := r.victimSpan(c), &c.then
 	if r.victim == 1 {
@@ -510,8 +510,9 @@ func unrecorded(cause Cause, recorded []record) bool {
 	return cause.Kind == CauseNotRecorded && len(recorded) > 0
 }
 
-// subjectOf returns the process that the explanation of a clash is about. This is the process whose lease or key the
-// decisive record concerns. If there are no records, it is a client that had no key.
+// subjectOf returns the process that the explanation of a clash is about: the process whose lease or key the decisive
+// record concerns. If there are no records, it is a client that had no key. If the lock never had a key, it is the
+// client of the last grant.
 func (t *judge) subjectOf(c *clash, recorded []record) history.Process {
 	if t.hasNoKeys(c.lock) {
 		return t.Grants[c.then.Grant].Process

@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grantedTwice completes the record of two grants that do not each have their own key: both took elements out of a
-// list, or both depend on the same key.
+// grantedTwice completes the record r of two grants that do not have one key each. Either both grants' attempts took
+// elements out of a list, or both grants depend on the same key.
 func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	if r.set[0] < 0 && r.set[1] < 0 {
 		t.tookTwo(c, u, r)
@@ -33,8 +33,8 @@ func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	}
 }
 
-// lastTaken returns the last position before window s at which its attempt took one of the lock's keys from server u
-// (or its group of replicas). It returns -1 if the attempt did not take any.
+// lastTaken returns the last position before window s at which the window's attempt took one of the lock's keys from
+// server u (or its group of replicas). It returns -1 if the attempt did not take any.
 func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	g := &t.Grants[s.Grant]
 	if g.Attempt == "" {
@@ -43,8 +43,9 @@ func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
 }
 
-// shareKey reports whether two of a client's grants depend on the same key: one grant's attempt set the key, and it
-// still existed at the time of the other grant. If so, shareKey completes the record.
+// shareKey reports whether the two grants belong to one client and depend on the same key: one grant's attempt set the
+// key, and it still existed at the time of the other grant. If so, shareKey sets both elements of r.set to its
+// position.
 func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	set, s := r.set[0], &c.then
 	if set < 0 {

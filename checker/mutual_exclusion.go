@@ -229,8 +229,9 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // the lease ended at the moment when the other client entered
 }
 
-// leaseClash finds the first overlapping leases of a clash's grants. It considers only leases that were recorded before
-// the sections overlapped, since later ones cannot have caused the overlap.
+// leaseClash returns the first clash between the leases of c's grants, or false if these leases do not clash. It
+// considers only leases that were recorded before the sections overlapped, since later ones cannot have caused the
+// overlap.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	members := c.members()
 	of := func(grant int32) bool {

@@ -162,8 +162,8 @@ func (s *striker) record(t history.Type) {
 // idle reports whether a crash or shutdown would have no effect because the process is already down.
 func (s *striker) idle() bool { return s.how.words.IsDown() && s.w.Down(s.Target) }
 
-// recordsItself reports whether the fault is recorded only after it begins: when the message that it delays is sent, or
-// when the replica has become master.
+// recordsItself reports whether the fault is not recorded when it begins, but later: when the message that it delays is
+// sent, or when the replica that it promotes has become master.
 func (s *striker) recordsItself() bool {
 	return s.how.recordsItself != nil && s.how.recordsItself(&s.Fault)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// showing says what a lock's requests reveal about one of its safety measures. It is used for locks whose code is
-// unknown. If the requests reveal nothing, it is unknown whether the lock applies the measure.
+// showing says whether a lock's requests show that the lock applies a certain safety measure. It is used for locks
+// whose code is unknown.
 type showing uint8
 
 // The zero value, notShown, means that the requests reveal nothing.

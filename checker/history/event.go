@@ -130,8 +130,8 @@ const (
 	CheckedNothing         // nothing: the key was changed whatever it was before
 	CheckedPresence        // whether the key existed
 	CheckedValue           // what the key contained: its value, or the field or member that was changed
-	// CheckedLapse means that the request checked that another of the owner's keys had expired. As long as that key
-	// exists, it shows that the owner is alive.
+	// CheckedLapse means that the request checked that another key, whose presence shows that the owner is alive, had
+	// expired.
 	CheckedLapse
 	// CheckedScore means that the request checked the scores of a sorted set's members. It removed the members with a
 	// low score, no matter who owned them, because they had expired.
@@ -220,8 +220,8 @@ func (e *Event) Takes() bool {
 // Grant is a lease as reported to its holder.
 type Grant struct {
 	Since Time // when the winning attempt sent its first request
-	// Granted is the time at which the protocol decided to grant the lease, before it checked the remaining validity,
-	// if it does that. It is not before Since.
+	// Granted is the time at which the protocol decided to grant the lease. If it then checks the remaining validity,
+	// it does so after Granted. It is not before Since.
 	Granted Time
 	Until   Time      // end of the validity that the caller was told, in true time; it may be before Granted
 	Counted []Process // the servers whose grants the client counted

@@ -43,8 +43,9 @@ type ServiceKind struct {
 	// Revisions means that owners are distinguished by a revision. If all members lose their disks, the revisions start
 	// over.
 	Revisions bool
-	// Compared is what a request compares to find out who owns the lock ("the owner" if empty). Shared is what two
-	// owners have in common if the comparison cannot tell them apart ("a value" if empty).
+	// Compared and Shared are words for explanations. Compared says what a request compares to find out who owns the
+	// lock ("the owner" if empty). Shared says what two owners share if the comparison cannot tell them apart ("a
+	// value" if empty).
 	Compared, Shared string
 }
 

@@ -51,8 +51,8 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 	return pieces
 }
 
-// releasedBefore reports whether a section's release was called too early for g, a grant or an extension, to count:
-// before g was granted, or at the same instant unless g's validity is empty.
+// releasedBefore reports whether the release of section s was called so early that g, a grant or an extension, does not
+// count: before g was granted or, if g's validity is not empty, at the same instant. The validity ends at until.
 func (r *reading) releasedBefore(s *section, g *history.Grant, until history.Time) bool {
 	released := r.time(s.release)
 	return released < g.Granted || released == g.Granted && until > g.Granted
@@ -125,8 +125,9 @@ func (r *reading) windows() (all []window) {
 
 func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
 
-// overlap reports whether two windows overlap. An instant overlaps only windows that strictly contain it, that is,
-// windows that are valid both at that instant and one nanosecond earlier.
+// overlap reports whether two windows overlap. An instant overlaps a window only if the window's lease is valid both
+// one nanosecond before the instant and at the instant. At the instant, another window of the same section may cover
+// it.
 func (r *reading) overlap(a, b *window) bool {
 	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
 		return false

@@ -78,8 +78,8 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
 }
 
-// spares reports whether the request at position i only changed the expiry of a key that both clients hold, and did not
-// shorten the owner's hold.
+// spares reports whether the request at position i was harmless to the owner: it only changed the expiry of a key that
+// both attempts, by and owner, hold, and did not move the expiry to an earlier time.
 func (r *reading) spares(i int, owner, by history.Attempt) bool {
 	e, kept, both := r.Events[i], r.lastKept(i, owner), false
 	for _, o := range r.Events {
@@ -224,8 +224,8 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	return gaveUp
 }
 
-// untouched reports whether, by position i, at least a TTL had passed since the attempt last set or extended its own
-// key on the server that recorded the event at i.
+// untouched reports whether, at position i, at least a TTL had passed since the owner last set or extended its own key.
+// Only the server that recorded the event at i counts.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(r.Events[i].Lock, owner))
 	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
@@ -255,8 +255,8 @@ func (r *reading) lastKept(i int, owner history.Attempt) int {
 	return appeared
 }
 
-// aside reports whether event e changed the key's expiry only as a side effect: at the same instant, the same attempt
-// set another member of the key but not e's member.
+// aside reports whether event e changed the key's expiry only as a side effect. This is so if, at the same instant, the
+// same attempt set another member of the key but not e's member.
 func (r *reading) aside(e history.Event) bool {
 	set := map[string]bool{}
 	for _, o := range r.Events {
@@ -357,7 +357,7 @@ func (r *reading) tokenOrder() Finding {
 }
 
 // returnedBefore reports whether a's acquire returned before b sent the request that won the lock. If b's lease does
-// not record when that request was sent, a's acquire must have returned before b's was called.
+// not record when that request was sent, the time of b's call to acquire counts instead.
 func (r *reading) returnedBefore(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

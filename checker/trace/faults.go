@@ -55,8 +55,8 @@ func (t *Trace) strike(i int, e *history.Event) {
 	t.Faults = append(t.Faults, f)
 }
 
-// faultName identifies the fault that an end event belongs to. If an end event does not say which line of the plan the
-// fault is from, it ends any fault of its kind.
+// faultName says which fault an end event ends: the kind and, if the event names it, the line of the plan. If line is
+// empty, the event ends any fault of that kind.
 type faultName struct {
 	kind history.F
 	line string
@@ -103,8 +103,8 @@ func (f *Fault) isLasting() bool {
 	return f.Stop == Open && !f.Ends && (f.Does == history.Parts || f.Does == history.PacesClock || f.Does.IsDown())
 }
 
-// unfelt reports whether a fault strikes only the resource or its links. If so, it adds the fault to Unfelt. Such a
-// fault doesn't affect anyone as long as the resource is not being used.
+// unfelt reports whether a fault strikes only the resource or its links. If so, it adds the fault to Unfelt. While
+// nobody uses the resource, such a fault does not affect anyone.
 func (t *Trace) unfelt(f Fault) bool {
 	all := func(side []history.Process) bool {
 		return len(side) > 0 &&

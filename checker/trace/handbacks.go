@@ -268,8 +268,8 @@ func (t *Trace) noteKey(at int32) {
 	}
 }
 
-// applyTo handles the record at a position, which changes the given key. It updates the outcomes of those releases that
-// have left this key in place so far.
+// applyTo handles the record at a position, which changes the given key. It updates the outcome of each release that
+// this record may be the first effect of: all the client's keys, including this one, have stayed in place so far.
 func (t *Trace) applyTo(lock, key int32, at int) {
 	h := &t.handbacks
 	h.active[lock] = slices.DeleteFunc(h.active[lock],
@@ -300,8 +300,8 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows reports whether the history shows if a release had an effect. If the release had none, shows sets w.Left to the
-// positions of the records that set the remaining keys.
+// shows reports whether the history shows what effect a release had, if any. If it had none, shows sets w.Left to the
+// positions of the records that set the keys that stayed.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
 	crash := t.CrashAfter(g.Process, g.Release)

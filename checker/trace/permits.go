@@ -52,8 +52,8 @@ func (v *interval) open(spans []Span, j int) []int {
 	return v.alone
 }
 
-// clashing returns the spans that clash with the span at index target. It examines only the spans at the indexes in
-// candidates, and it returns indexes, too.
+// clashing returns the indexes of the spans that clash with the span at index target. It examines only the spans whose
+// indexes are in candidates.
 func clashing(spans []Span, candidates []int, target int) (all []int) {
 	for _, i := range candidates {
 		if spans[i].clash(&spans[target]) {

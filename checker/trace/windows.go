@@ -40,8 +40,8 @@ func (t *Trace) Windows() {
 // none is the index that stands for a missing span.
 const none = -1
 
-// addWindow adds the window that the event at the given position records for grant n. The new window replaces the
-// grant's earlier windows from its own start on, so addWindow shortens them.
+// addWindow adds the window that the event at the given position records for grant n. It shortens the grant's earlier
+// windows, so that they end where the new window begins.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]

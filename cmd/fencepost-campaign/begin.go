@@ -266,8 +266,8 @@ func (r *request) optionsFor(c *cobra.Command, name string, s *scenarios.Scenari
 	return seeds{r.from, r.seeds, r.test}, err
 }
 
-// probed returns the seeds of the runs for which the order contains a digest (see probe): the first two seeds and the
-// last one or, if there are fewer than three seeds, only the first.
+// probed returns the seeds of the runs whose digests the order contains (see probe): the first two seeds and the last.
+// If there are fewer than three seeds, it returns only the first.
 func (r *request) probed() []uint64 {
 	if r.seeds < 3 || uint64(r.seeds) > math.MaxUint64-r.from {
 		return []uint64{r.from}

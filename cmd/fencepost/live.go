@@ -109,8 +109,8 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf sets j.plan to the plan in the plan file or, if there is no such file, to the scenario's plan. seeded reports
-// whether the user gave a seed.
+// planOf sets j.plan to the plan in the plan file. If no such file is given, it uses the scenario's plan. seeded
+// reports whether the user gave a seed, which then replaces the seed in the plan file.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {
@@ -220,8 +220,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nthe history up to then is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess weakens the judgment of a run that ended before its work was done: the run becomes undecided. Mismatches
-// are dropped, except law violations, because those did occur.
+// decideLess marks the judgment of a run as undecided, because the run ended before its work was done. It drops all
+// mismatches except violations of laws, because those did occur.
 func decideLess(j *format.Judgment) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {

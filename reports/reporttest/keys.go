@@ -13,8 +13,9 @@ import (
 // keyStyle matches the keys of all JSON documents.
 var keyStyle = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// OddKeys returns the fields of a JSON document whose keys do not look like the others, such as "put_aside". An example
-// is a field without a json tag. object is the zero value of the document's type.
+// OddKeys returns the fields of a JSON document whose keys do not have the usual form, which is lower case with
+// underscores, such as "put_aside". An example is a field without a json tag. object is the zero value of the
+// document's type.
 func OddKeys(object any) (odd []string) {
 	var seen []reflect.Type
 	var walk func(t reflect.Type)

@@ -188,8 +188,8 @@ func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
 		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 
-// clashes shades the time during which two of a lock's sections are open, unless both are shared. For a semaphore, it
-// shades the time during which there are more open sections than permits.
+// clashes shades the times at which a lock has more open sections than it allows: two, unless both are shared, or, for
+// a semaphore, more than it has permits.
 func (c *chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
@@ -220,7 +220,7 @@ func (c *chart) clashes(y, height int) {
 }
 
 // meeting is a period at the start of a section during which earlier sections are still open, although they should not
-// be. The field who describes these sections in words.
+// be. It ends at the time until. The text who names the clients.
 type meeting struct {
 	until history.Time
 	who   string

@@ -120,8 +120,8 @@ func (l *Lanes) settle(shown []row) {
 	}
 }
 
-// near returns a copy of the lanes with only the sections, waits, operations and keys that appear in the given rows,
-// because a long history has many more.
+// near returns a copy of the lanes that contains only those sections, waits, operations and keys that appear in the
+// given rows. A long history has many more.
 func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time

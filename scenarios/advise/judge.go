@@ -22,8 +22,9 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature explains why no lock can prevent a finding, and reports whether the violation is gradual (see natures). The
-// explanation is "" if a lock can prevent the finding, or if the scenario explicitly promises the law.
+// byNature explains why no lock can prevent a finding, and reports whether the violation is gradual (see natures). It
+// returns "" if a lock can prevent the finding. If the scenario states its promises, it also returns "", unless they
+// excuse the violation.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
 		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {

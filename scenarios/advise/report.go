@@ -234,8 +234,8 @@ func (a *Report) kept(t *Tried) string {
 	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }
 
-// nearest describes the best change when even that one does not keep every promise: which promises it keeps, and in how
-// many runs it breaks others.
+// nearest describes the best change if even that one does not keep every promise. It says which promises the change
+// keeps, and in how many runs it breaks others.
 func (a *Report) nearest(t *Tried) string {
 	laws, counts := a.brokenBy(t, func(Breach) bool { return true })
 	kept := slices.DeleteFunc(document.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
@@ -287,8 +287,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy returns the promises that, according to t.Known, are broken. It considers only the breaches that selects
-// accepts. counts says in how many runs each promise was broken: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy returns the promises that t breaks, according to those breaches in t.Known that selects accepts. counts says
+// in how many runs each promise was broken, for example "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, selects func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -466,8 +466,8 @@ func (a *Report) marked() string {
 	return words
 }
 
-// natures explains why no lock can keep certain promises: among those that are broken without a change, and among those
-// that the best change breaks. It states each reason once.
+// natures says which broken promises no lock can keep, and why. It considers the promises that are broken without a
+// change and, if the best change keeps all others, those that this change breaks. It states each reason once.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {

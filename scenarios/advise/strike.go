@@ -37,7 +37,7 @@ func translated(
 }
 
 // fitted adapts a fault to a lock. ok is false if the fault is not possible for the lock. moved says whether the fault
-// originally named another process.
+// originally struck another process. A process that restarts stays down for at least the time restart.
 func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
 	g = f
 	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // there is no replica: the master crashes instead

@@ -121,8 +121,8 @@ func (a *Advice) perform(ctx context.Context, what string, round int, jobs []job
 	return err
 }
 
-// do performs a job for lock t, which has the job's changes. The result is nil if the job was supposed to try changes
-// but ctx was done first.
+// do performs a job for t, the lock with the job's changes. The result is nil if ctx was done before a job that tries
+// changes had tried them.
 func (a *Advice) do(ctx context.Context, j *job, t *Tried) (*sent, error) {
 	b := a.subject
 	var err error

@@ -154,8 +154,8 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// A missing fault must make a difference with other seeds too. otherSeeds is the number of other seeds to try.
-// leastDifference is how many more runs must violate the law with the fault than without it.
+// A fault counts as missing from an explanation only if it makes a difference with other seeds too: of otherSeeds runs
+// with other seeds, at least leastDifference more must violate the law with the fault than without it.
 const otherSeeds, leastDifference = 10, 5
 
 // unnamed checks a story whose explanation does not name a fault. It looks for one that the explanation should have

@@ -32,14 +32,14 @@ type Rare struct {
 // replaced it.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places counts the trials in which the fault struck at another time. These times are spread evenly over the run. A
-	// fault that affects one message strikes other messages instead, spread evenly over the fault-free run.
+	// Places counts the trials in which the fault struck at another time or, if it affects one message, struck another
+	// message of the fault-free run. These times or messages are spread evenly over the run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
 
-// Tries counts the replacements of a fault: how many were tried, and how many led to the same broken promise for the
-// same cause as the original fault.
+// Tries counts replacements of a fault: how many were tried, and after how many of them the run still broke the same
+// promise for the same cause.
 type Tries struct{ Tried, Broke int }
 
 const (
@@ -190,8 +190,8 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 	return all, nil
 }
 
-// messages returns copies of the fault, each of which strikes a different request or answer in the fault-free run. If
-// there are too many messages, it uses a limited number of them, spread evenly.
+// messages returns copies of the fault, each of which strikes another request or answer of the fault-free run. If there
+// are more messages than tries, it makes only that many copies, spread evenly over the messages.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)

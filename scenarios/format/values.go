@@ -34,8 +34,8 @@ func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant returns the word in a list that is most similar to text. A YAML 1.1 word for true or false is treated as "on"
-// or "off" if that is in the list.
+// meant returns the word in a list that the user probably meant by text. This is the most similar word. If text is a
+// YAML 1.1 word for true or false, it is "on" or "off", provided that the list contains that word.
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
 	for _, w := range list {

@@ -121,8 +121,8 @@ func (k *client) start() error {
 	return nil
 }
 
-// wiring returns the settings of a client's ports if they speak a wire protocol other than Redis's, and nil otherwise.
-// Only processes in the client's process group can use such ports.
+// wiring returns the settings of a client's ports, or nil if the ports speak Redis's protocol. wired is true if they
+// speak another protocol. Only processes in the client's process group can use such ports.
 func (k *client) wiring(wired bool) *realtime.Wiring {
 	if !wired {
 		return nil

@@ -456,7 +456,7 @@ func (e *election) keepTrying(env sim.Env) bool {
 }
 
 // release removes the holder from the record, if the client is configured to do so. With clearsRecord, it reads the
-// record first, and again after a conflict. It does not check who the holder is.
+// record first, and again after a conflict, but does not check whether another client has become the leader since.
 func (e *election) release(env sim.Env, via *etcdCaller) Answer {
 	if e.own.release == leavesRecord {
 		return Confirmed

@@ -36,8 +36,8 @@ type Definition struct {
 	Text    string // description in a few words
 	Backend Backend
 	Service history.Service // determines the advice that is given with a finding
-	// Several is set if a scenario may have several servers that clients ask: independent ones, or the members of one
-	// coordination service. Otherwise, they ask a single Redis server or a Redis Cluster.
+	// Several is set if clients may ask several servers: independent ones, or the members of one coordination service.
+	// If it is not set, clients ask a single Redis server or a Redis Cluster.
 	Several bool
 	Expires bool // a lock ends without a release, and its holder knows when
 	Later   bool // the expiry is set in a second step, and the lock has none until then
@@ -81,8 +81,8 @@ type Definition struct {
 	// badName explains why a lock cannot have a given name, and returns the most similar allowed name, if there is one.
 	// If badName is nil, all names are allowed.
 	badName func(history.Lock) (problem, right string)
-	// clash explains why the servers would treat the second of two locks as a part of the first, and what to write
-	// instead. It is nil if this cannot happen.
+	// clash returns an error message if the servers would treat lock b as a part of lock a, and "" otherwise. The
+	// message also says what to write instead. If no two locks can clash, the function is nil.
 	clash func(a, b history.Lock) string
 	// secondKey returns the second key in a lock's scripts. If secondKey is nil, the scripts have only one key.
 	secondKey func(history.Lock) string
@@ -205,8 +205,8 @@ func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults sets every setting to its default, except the settings in optional mappings, which are set when the mapping
-// is present. Complete sets the defaults that depend on other settings.
+// Defaults sets every setting to its default, with two exceptions. The settings in an optional mapping are set when the
+// mapping is present. The defaults that depend on other settings are set by Complete.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// validity tracks how long an Expiring lock is valid. It does so while the lock is held, that is, from the return of
-// Lock to the call to Unlock.
+// validity tracks how long an Expiring lock is valid while a client holds it, that is, from the return of Lock to the
+// call to Unlock.
 type validity struct {
 	*foreign
 	lock Expiring

@@ -199,8 +199,8 @@ func (t *trial) deletedItself(a history.Attempt, events []history.Event, from, t
 	return key, at
 }
 
-// gotMeanwhile returns a client that got the lock while client h had it: during period x, but not before the time
-// after. It returns nil if there is no such client.
+// gotMeanwhile returns a client that got the lock during period x, while client h had it. A client that got the lock
+// before the time given as after does not count. If there is no such client, gotMeanwhile returns nil.
 func (t *trial) gotMeanwhile(h *hand, x *held, after sim.Time) *hand {
 	for _, other := range t.hand {
 		if other != h && slices.ContainsFunc(other.held, func(y *held) bool {

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is a lease end that was reported to a holder, together with the time until which the holder's keys
-// protected the lease, as known at the time of the report.
+// statement is a lease end that was reported to a holder. It also says how long the holder's keys protect the lease, as
+// far as was known at the time of the report.
 type statement struct {
 	grant     int32
 	at, until history.Time // when the holder was told, and the end that it was told
 	protects  history.Time // until when the keys keep other clients from a quorum, as far as was known at the time at
 }
 
-// state records the lease end that had been reported to the holder at the start of span w, and the time until which the
-// holder's keys protect the lease, as known at that time.
+// state records the lease end that span w's event reported to the holder, and how long the holder's keys protect the
+// lease, as far as was known at that time.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]

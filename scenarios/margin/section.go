@@ -47,8 +47,9 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	})
 }
 
-// firstOverlap returns the first time at which another client was granted the lock during the lease of the ith grant,
-// before its release had begun. It returns history.Never if this did not happen.
+// firstOverlap returns the time of the first later grant that, together with the ith grant, breaks the lock (see
+// beyond). It considers only the time until the ith grant's lease ended or its release was called. If there was no such
+// grant, it returns history.Never.
 func (r *Reader) firstOverlap(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -98,8 +99,9 @@ func (r *Reader) servers(g *trace.Grant) []history.Process {
 	return slices.Clone(r.t.History.Header.Servers)
 }
 
-// writes compares each holder's last write, accepted or not, with the next holder's first accepted use of the resource,
-// by the times at which they reached the resource.
+// writes measures how close each holder's last write, accepted or not, came to reaching the resource too late. Usually,
+// this is the time that was left of the lease. If the lease was over or had been overlapped by another one, it is the
+// time until a later holder's first accepted use of the resource.
 func (r *Reader) writes(lock *trace.LockTrace, number int32) {
 	t := r.t
 	first, last := map[int32]history.Time{}, map[int32]history.Time{} // times of the first and last use, by grant

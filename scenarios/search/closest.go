@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is a close call: a run that did not violate a law in one way, and of all such runs in the search came closest
-// to violating it.
+// Close is a close call: a run that almost violated a law in a certain way. Of all the search's runs that did not
+// violate the law in this way, it came closest.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`

@@ -17,8 +17,8 @@ type Drawn struct {
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
-	// Differing counts the blocks of plans for which the search was no longer guided by earlier runs, because a
-	// repeated run had a different result (see Guides).
+	// Differing counts the blocks of plans in which a repeated run had a different result. From then on, the results of
+	// earlier runs no longer guided the plans of that block (see Guides).
 	Differing Differing `json:"differing"`
 	Closest   Closest   `json:"closest"`
 
@@ -27,8 +27,8 @@ type Drawn struct {
 	plans map[uint64]nemesis.Plan
 }
 
-// Differing counts the blocks of seeds in which a repeated run had a different result. In each block, at least the
-// first plan to be varied is run once more.
+// Differing counts the blocks of seeds in which a repeated run had a different result. To find out, each block repeats
+// at least the run of the first plan that it varies.
 type Differing struct {
 	Blocks int    `json:"blocks"`
 	First  uint64 `json:"first"` // the lowest seed of a run with a different result

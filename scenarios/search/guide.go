@@ -88,8 +88,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing returns the seed of the run that was repeated to draw the given seed's plan and that had a different result
-// the second time. If there is no such run, it returns nil.
+// differing returns the seed of the run that was repeated to draw the given seed's plan, if that run had a different
+// result the second time. Otherwise, it returns nil.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -259,8 +259,8 @@ func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the given seed's plan never depends on other runs' results. If it may, the plan can still be
-// drawn at random, because there was nothing to vary.
+// Free reports whether the given seed's plan is certainly drawn at random, whatever the results of other runs. If not,
+// it varies an earlier plan, unless there is none worth varying.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true
@@ -269,8 +269,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run is likely to change if the program draws plans, runs them or records events
-// differently. If some plans are variations of other plans, sample returns one of these.
+// sample returns a plan whose run is likely to change if a new version of the program draws plans, runs them or records
+// events in another way. If some plans are variations of others, sample returns a variation.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

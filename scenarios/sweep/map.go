@@ -170,8 +170,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark returns a cell's mark. Each outcome's mark has a different shape. On a strip, the mark's height shows the share
-// of runs that broke the law.
+// mark returns a cell's mark. Each outcome's mark has a different shape. If the map has only one axis, the mark's
+// height shows the share of runs that broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{

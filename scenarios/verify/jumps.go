@@ -42,8 +42,8 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
-// deadlines returns the deadlines that a jump of the target's wall clock at opening o could affect: those that the
-// target reaches by its own clock, and those that it sets later for keys on other processes.
+// deadlines returns the deadlines that could be affected if the target's wall clock jumps at opening o. These are the
+// deadlines that the target checks by its own clock, and those of keys that it later sets on other processes.
 func (g *grower) deadlines(o *opening) []deadline {
 	var list []deadline
 	for _, m := range g.parent.due(o.at) {

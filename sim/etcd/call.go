@@ -91,8 +91,9 @@ func (c Call) Granted(response string) (lease int64) {
 	return lease
 }
 
-// Ops returns the operations in a call to the KV service. For a txn, it returns those in the Then branch and those in
-// the Else branch. If the message cannot be read, both results are nil.
+// Ops returns the operations in a call to the KV service. For a txn, then contains those in the Then branch, and
+// otherwise those in the Else branch. For another call, then contains its only operation. If the message cannot be
+// read, both are nil.
 func (c Call) Ops() (then, otherwise []Op) {
 	if c.Path == txnPath {
 		t, err := readTxn([]byte(c.Message))

@@ -36,8 +36,8 @@ func (s *server) chooseBranches(t *Txn, way []bool) []bool {
 	return way
 }
 
-// follow returns the branch that a txn takes: Then if the first element of way is true, and otherwise Else. It removes
-// that element from way.
+// follow returns the branch that a txn takes, and removes the first element from way. If that element is true, the txn
+// takes the Then branch, and otherwise the Else branch.
 func (t *Txn) follow(way *[]bool) []Op {
 	held := (*way)[0]
 	*way = (*way)[1:]

@@ -113,8 +113,8 @@ type Command struct {
 	Value any
 }
 
-// key returns a random key for the messages about a command. It is derived from the attempt and the first argument or,
-// if the command does not belong to an attempt, from all arguments.
+// key returns the key for the random delays of the messages about a command. It is derived from the attempt and the
+// first argument. If the command does not belong to an attempt, it is derived from all arguments.
 func (c *Command) key() sim.Key {
 	key := sim.Key(0).Text(string(c.Attempt))
 	for _, a := range c.Args {

@@ -183,8 +183,8 @@ func (o *setEx) apply(d *store.Data, name string, k *store.Entry, expired bool) 
 	endFields(d, name, k)
 }
 
-// value replies with a field's value, or with null. It reports whether the field exists. If the field had expired,
-// value deletes it and sets expired.
+// value replies with a field's value, or with null if the field does not exist. exists reports whether it exists. If
+// the field had expired, value deletes it, and expired is true.
 func value(d *store.Data, name string, k *store.Entry, field string) (exists, expired bool) {
 	expired = d.FindField(name, k, field)
 	if exists = k != nil && k.HasField(field); exists {

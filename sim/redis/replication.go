@@ -28,8 +28,8 @@ type replication struct {
 	restricted bool
 	// tick is the number of the current once-a-second timer. Timers with other numbers are ignored.
 	tick uint64
-	// The node's data is the result of applying the effects of the stream with this id, up to offset. On a replica,
-	// this is true only if linked is true.
+	// The node's data is the result of applying the effects of the stream id, up to offset. On a replica that is not
+	// linked, this need not be the case.
 	id     streamID
 	offset int64
 	begun  int // number of streams begun by this node

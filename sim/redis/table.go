@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nodeCommand is an entry in a node's command table. If run is set, it executes the command. Otherwise the embedded
-// command describes what happens to the data (command.go).
+// nodeCommand is an entry in a node's command table. If run is set, it executes the command. If run is nil, the entry
+// is for a data command, and the embedded command says how to execute it (command.go).
 type nodeCommand struct {
 	*command
 	run func(n *Node, args []string)
@@ -69,8 +69,8 @@ func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 	return c
 }
 
-// byVersion returns two table entries, one for Redis 8 and one for the other versions, for a command that scripts may
-// call only in Redis 8. (Redis itself has allowed such calls since 7.2.)
+// byVersion returns the two table entries of a command that scripts may call only in Redis 8: one entry for Redis 8,
+// and one for the other simulated versions. (Redis allows these calls since 7.2, which is not simulated.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{row(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
 		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}
@@ -204,8 +204,8 @@ func (n *Node) dispatch(args []string) {
 	}
 }
 
-// refuse refuses a command with the given error. c is nil if the command is unknown. If a transaction is open, its EXEC
-// will fail. If the refused command is EXEC itself, the transaction ends.
+// refuse replies to a command with an error instead of executing it. c is nil if the command is unknown. If a
+// transaction is open, its EXEC will fail. If c is EXEC itself, the transaction ends.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
 	if c != nil && c.Name == "exec" {

@@ -47,8 +47,8 @@ type command struct {
 	client  sim.ProcessID // createSession: the client that made the request
 	// identities lists the identities that the client has proved.
 	identities []string
-	// due is used only by expireSession, and only for records. It is the true time at which the session should have
-	// expired, measured from the client's last message that the leader knows of.
+	// due is the true time at which the session should have expired, measured from the client's last message that the
+	// leader knows of. It is set only for expireSession, and used only for records.
 	due history.Time
 }
 

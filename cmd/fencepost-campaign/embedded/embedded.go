@@ -66,8 +66,8 @@ type Options struct {
 	Listen   string // host:port; empty: the previous address, or else Loopback
 	MaxStore int64  // maximum size of the stored data in bytes; 0: as much as fits on the disk
 
-	// Notice, if set, is called from another goroutine with a notice for the user: that the server cannot store
-	// messages, or that it can store them again.
+	// Notice, if set, is called when the server fails to store messages, and when it can store them again. Its argument
+	// is a notice for the user. It is called from another goroutine.
 	Notice func(string)
 }
 

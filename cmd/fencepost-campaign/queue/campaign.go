@@ -23,8 +23,8 @@ type Campaign struct {
 	Spec
 	ID string // the checksum of the specification
 
-	// Notice, if set, is called while a request is waiting, with a message that tells the user why, for example because
-	// the server is full. Several goroutines may call it at once.
+	// Notice, if set, is called while a request is waiting. Its argument tells the user why the request is waiting, for
+	// example because the server is full. Several goroutines may call it at once.
 	Notice func(string)
 
 	waiting waiting

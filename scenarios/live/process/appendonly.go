@@ -25,8 +25,8 @@ func logs(folder string) (list []string) {
 	return list
 }
 
-// Disk tracks how much of the append-only files would survive a power loss without an fsync: what existed when the
-// process started, and what was written more than writeBack ago.
+// Disk tracks how much of the append-only files would survive a power loss even if nothing had been fsynced: what
+// existed when the process started, and what was written more than writeBack ago.
 type Disk struct {
 	mu    sync.Mutex
 	found map[uint64]int64 // for each inode, how many bytes are on disk

@@ -224,8 +224,8 @@ func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	}
 }
 
-// prefers reports whether the Sentinel knows that only the given replica has a priority. replicas is the Sentinel's
-// list of replicas. Those that did not answer don't count.
+// prefers reports whether the Sentinel knows that the given replica is the only one with a priority. replicas is the
+// Sentinel's list of replicas. Those that could not be given a priority (see prefer) don't count.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {

@@ -33,8 +33,8 @@ type wire struct {
 	opening *frame // the HEADERS frame whose block is incomplete, or nil
 	taken   int    // bytes of messages received since the connection's window was last enlarged
 	asked   []request
-	// unsimulated is the name of a method that the client has called since the last report, and that real members have
-	// but simulated members do not.
+	// unsimulated is the name of a method that the client has called since the last report. Real members have this
+	// method, but simulated members do not.
 	unsimulated string
 
 	// The fields below are used for data going to the client.

@@ -23,7 +23,7 @@ var notProvided = map[string][]string{
 	"cmsgpack": {"pack", "unpack_one", "unpack_limit"},
 }
 
-// withhold adds a stand-in to a library for each function that this package does not provide. The stand-in raises an
+// withhold adds a stand-in for each of a library's functions that this package does not provide. The stand-in raises an
 // error that names the missing function.
 func (e *Engine) withhold(library string, t *lua.LTable) {
 	for _, name := range notProvided[library] {
@@ -205,8 +205,8 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 	}
 }
 
-// located returns the value that error raises: a text or a number is preceded by the position at the given level, if
-// that is in the script.
+// located returns the value that a script's call of error raises. A text or a number is preceded by the position at the
+// given level, if that level is in the script.
 func (e *Engine) located(L *lua.LState, v lua.LValue, level int) lua.LValue {
 	if level <= 0 || !lua.LVCanConvToString(v) {
 		return v

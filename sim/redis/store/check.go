@@ -17,8 +17,8 @@ func (d *Data) Command(check history.Check) { d.check = check }
 // Depends adds a check that the current command's arguments tell it to make before its change.
 func (d *Data) Depends(check history.Check) { d.check = max(d.check, check) }
 
-// Look records that the current script or transaction has read, or is watching, a key or member. Its later commands may
-// depend on that key or member.
+// Look records that the current script or transaction has read a key or member, or is watching it, because its later
+// commands may depend on this.
 func (d *Data) Look(name, member string, check history.Check) {
 	l := look{name: name, member: member, check: check}
 	if k := d.keys[name]; k != nil {
@@ -35,8 +35,8 @@ func (d *Data) Looks() int { return len(d.looks) }
 // Forget keeps only the first n of the reads and watches that have been recorded.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked returns what a request checked before it changes a key or member. attempt is the request's attempt, and owner
-// is the key's or member's owner. Looks at the owner's other members count too.
+// checked returns what a request checked before it changes a key or member. attempt is the request's attempt. owner is
+// the attempt that owns the key or member. Reads and watches of the owner's other members count too.
 func (d *Data) checked(attempt history.Attempt, name, member string, owner history.Attempt) history.Check {
 	c := d.check
 	if c == history.CheckNotRecorded || attempt == "" {

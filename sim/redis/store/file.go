@@ -75,8 +75,8 @@ func (a *File) Keep(name string, args []string) []string {
 	return a.words[from:len(a.words):len(a.words)]
 }
 
-// Replace replaces all effects in the file with those in the list. The new effects are treated as if they had been
-// added at time now and were already on disk.
+// Replace replaces all effects in the file with those in the list, as if they had been added at time now. Call Start
+// afterward, so that they count as being on disk.
 func (a *File) Replace(list []Effect, now int64) {
 	a.Forget()
 	for i := range list {
@@ -177,8 +177,9 @@ func (a *File) toMonotonic(units int64, d time.Duration) int64 {
 	return units*a.unit + int64(d) - a.offset
 }
 
-// SyncAlways starts the fsync that the Always policy requires. mustWait reports whether replies must wait for an fsync.
-// started reports whether a new fsync has begun. If so, the caller must call Finish when the fsync ends.
+// SyncAlways starts the fsync that the Always policy requires, unless one is already running. mustWait reports whether
+// replies must wait for an fsync. started reports whether this call has started one that takes time. If so, the caller
+// must call Finish when the fsync ends.
 func (a *File) SyncAlways(now int64) (mustWait, started bool) {
 	switch {
 	case a.written == a.synced:
