@@ -484,7 +484,7 @@ func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 }
 
 // delayedGrant finds the faults on servers, or on the links to them, that delayed a grant after its lease had begun.
-// The delay must be at least as long as the client was late.
+// Together, they must have delayed it for at least as long as the client was late.
 func (t *judge) delayedGrant(l lateness) []*trace.Fault {
 	g, began := &t.Grants[l.grant], t.leaseBegan(l)
 	call := sort.Search(g.OK, func(i int) bool { return t.Time(i) >= began })

@@ -8,8 +8,8 @@ import (
 
 func init() { register("resource-safety", (*reading).resourceSafety) }
 
-// resourceSafety looks for accepted writes that come too late: a later grant's read or write was accepted before them,
-// or they lose an update. If it does not find any, the law is judged only if all effects can be ordered.
+// resourceSafety looks for accepted writes that break the law: a read or write of a later grant was accepted before
+// them, or they lose an update. If there are none, the law is judged only if all effects can be ordered.
 func (r *reading) resourceSafety() Finding {
 	if r.permits() > 1 { // several holders may write at once
 		return Finding{Outcome: Unchecked}

@@ -196,8 +196,8 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 	return !header.IsQuorum(h.free)
 }
 
-// holdsAnother reports whether grant n's client was in another section of the same lock when it released n. It must be
-// called for the grants in the order in which they were released.
+// holdsAnother reports whether, when grant n was released, its client was also in another section of the same lock. It
+// must be called for the grants in the order in which they were released.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
@@ -268,8 +268,8 @@ func (t *Trace) noteKey(at int32) {
 	}
 }
 
-// applyTo handles the record at a position, which changes the given key. It updates the outcome of each release that
-// this record may be the first effect of: all the client's keys, including this one, have stayed in place so far.
+// applyTo handles the record at a position, which changes the given key. It updates the outcomes of releases whose
+// client has this key, as long as all of that client's keys have stayed in place.
 func (t *Trace) applyTo(lock, key int32, at int) {
 	h := &t.handbacks
 	h.active[lock] = slices.DeleteFunc(h.active[lock],

@@ -191,8 +191,8 @@ func (t *Trace) NeededUntil(s *Span) int {
 	return s.At
 }
 
-// toldUntil returns the lease end that grant n's client knew at the given position. It returns Never if the client had
-// not been told, for example because it was still waiting for the lock.
+// toldUntil returns the end of grant n's lease that its client had been told before the given position. It returns
+// Never if the client had not been told any, for example because it was still waiting for the lock.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {

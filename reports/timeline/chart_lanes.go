@@ -220,7 +220,7 @@ func (c *chart) clashes(y, height int) {
 }
 
 // meeting is a period at the start of a section during which earlier sections are still open, although they should not
-// be. It ends at the time until. The text who names the clients.
+// be. It ends at the time until. The text who describes it.
 type meeting struct {
 	until history.Time
 	who   string

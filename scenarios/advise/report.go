@@ -391,8 +391,8 @@ func (a *Report) changes() []document.Block {
 	return append(blocks, document.InText{Block: t.Key()})
 }
 
-// cells returns the cells of a row after its name. They show which of the broken laws hold with the change, and what
-// the lock costs.
+// cells returns the cells of a table row, except its name: one for each broken law, which shows whether the law holds
+// with the change, and then those for the cost of the lock.
 func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 	for _, l := range a.Broken {
 		result := document.Failed
@@ -406,7 +406,7 @@ func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 }
 
 // remarks returns the notes below a change in the table. They say what the change breaks, what it leaves broken,
-// whether it makes a lock last forever, and whether it is confirmed.
+// whether it makes a lock last forever, whether it is confirmed, and which faults have nothing to strike.
 func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	add := func(tone document.Tone, mark, words string) {
 		all = append(all, document.Paragraph{Words: mark + " " + words, Tone: tone})

@@ -171,8 +171,8 @@ func (k *client) patience() time.Duration {
 	return patient
 }
 
-// inTurn calls f, which starts the client's first section, once it is the client's turn: when all earlier clients have
-// been served, or are paused or down. inTurn waits for them only for a limited time.
+// inTurn calls f, which starts the client's first section, when it is the client's turn: all earlier clients have been
+// served, or are paused or down. If this takes too long, inTurn does not wait any longer.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&

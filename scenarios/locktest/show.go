@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// showPassed logs the report and timeline of a run without violations, if only that run's seed was requested. It logs
-// them in a subtest named after the seed, so go test prints them only with -v.
+// showPassed logs a run's report and timeline if a single seed was requested and its run has no violations. It logs
+// them in a subtest named after the seed, so that go test prints them only with -v.
 func (p *parent) showPassed() {
 	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.EachFault {
 		return

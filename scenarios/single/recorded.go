@@ -19,8 +19,8 @@ type Recording struct {
 	Files []string
 	Lock  string // kind of lock that the user gave; empty if none was given
 	Cut   bool   // whether a file is truncated; if so, it is not known whether the other laws hold
-	// Unreached lists the laws that are undecided only because the recording ended. Most recordings have such laws. A
-	// law that would be violated if the clocks were exact is not listed.
+	// Unreached lists the laws that are judged at the end of a recording and are undecided. It omits a law if it would
+	// be violated if the clocks were exact. Most recordings have laws in this list.
 	Unreached []checker.Law
 }
 

@@ -35,8 +35,9 @@ func passOn(d *store.Data, c *command, args []string) {
 	}
 }
 
-// settlePassed determines what a command executed by miniredis did to its keys. existed is true if the first key
-// existed before the command, and unchanged is true if the reply shows that the command changed nothing.
+// settlePassed finds out what a command executed by miniredis did to its keys, and logs the command. existed is true if
+// the first key existed before the command. unchanged is true if the reply shows that the command changed nothing. For
+// change, see changeOf.
 func settlePassed(d *store.Data, c *command, args []string, existed, unchanged bool, change store.Change) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
 		// Redis looks up the first key. If it does not exist, Redis does not look up the second key.

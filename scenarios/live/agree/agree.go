@@ -55,7 +55,7 @@ func (r *Row) Differences() (all []difference) {
 	return r.differencesWhere(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded returns the laws that cannot be compared, because the real servers do not record why keys disappear. In
+// unrecorded returns the differences that do not count, because the real servers do not record why keys disappear. In
 // the real run, these laws are unchecked, or their causes are unknown.
 func (r *Row) unrecorded() []difference { return r.differencesWhere((*difference).unrecorded) }
 

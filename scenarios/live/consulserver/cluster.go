@@ -93,8 +93,8 @@ const (
 	off      = -1          // instead of a port
 )
 
-// settings returns the server's configuration. Other servers reach the process through the port, at the address that it
-// advertises. The process listens on the same port number at its own address.
+// settings returns the server's configuration. Other servers connect to the address that it advertises, where m.Port
+// accepts their connections. The process itself listens at its own address, on the same port number.
 func (m *member) settings() map[string]any {
 	f := m.cluster
 	var others []string
