@@ -458,8 +458,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// renewsLater reports whether a holder renewed its lease only after waiting for another lock, and would have renewed it
-// in time if it had not had to wait.
+// renewsLater reports whether a holder renewed its lease only after waiting for another lock, in the call a, and would
+// have been in time without this wait.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false

@@ -139,8 +139,8 @@ func (f Fault) Struck() *history.Fault {
 	return h
 }
 
-// Recorded returns the fault's line as a history records it. For some kinds of faults, the history records only the
-// outcome, which may also have a cause outside of the plan. The line then omits the trigger.
+// Recorded returns the fault's line as a history records it. For some kinds of faults, the line omits the trigger,
+// because the history records only the outcome, which may also have a cause outside of the plan.
 func (f Fault) Recorded() string {
 	d := f.Kind.definition()
 	if d == nil || !d.outcome {

@@ -139,8 +139,8 @@ type placed[T any] struct {
 	at int
 }
 
-// arrived returns the connection on which an event delivers something to a client, and the random key of what is
-// delivered. If the event does not deliver anything, the connection is nil.
+// arrived returns the connection on which an event delivers something to a client, and the key for random draws that
+// concern this delivery. If the event does not deliver anything to a client, c is nil.
 func arrived(who actor) (c *conn, key uint64) {
 	switch m := who.(type) {
 	case *message:

@@ -139,8 +139,8 @@ const (
 	// CheckedEarlyScore is like CheckedScore, except that by the server's clock the members had not yet expired: the
 	// client that sent the request compared the score with a clock that was ahead.
 	CheckedEarlyScore
-	// CheckedWatched means that the request did not check anything: its client had watched the key, but sent the
-	// request outside a transaction. So the server did not check whether the key had changed since the watch began.
+	// CheckedWatched means that the request did not check anything, although its client had watched the key: the client
+	// sent the request outside a transaction, so the server did not check whether the key had changed.
 	CheckedWatched
 )
 

@@ -57,8 +57,8 @@ type Definition struct {
 	Alike map[string]string
 	// Measures returns the safety measures that a lock with these settings takes. If Measures is nil, it takes none.
 	Measures func(*Config) []history.Measure
-	// Lacks returns safety measures that a lock with the given settings does not take, although other protocols' locks
-	// with the same settings do. If Lacks is nil, there are no such measures.
+	// Lacks returns the safety measures that locks of other protocols take with the given settings, but locks of this
+	// protocol do not. If Lacks is nil, there are no such measures.
 	Lacks func(*Config) []history.Measure
 	// Refused returns settings that contradict each other, or that are impossible with the given number of Redis
 	// masters (0 if unknown). If Refused is nil, no settings are refused.

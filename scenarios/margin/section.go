@@ -61,8 +61,8 @@ func (r *Reader) firstOverlap(lock *trace.LockTrace, i int) history.Time {
 	return history.Never
 }
 
-// protectedUntil returns the time until which a grant's keys prevent other clients from getting a quorum. If the
-// grant's own release removed a key, the key counts until it was due to expire.
+// protectedUntil returns the time until which a grant's keys prevent other clients from getting a quorum. A key that
+// the grant's own release removed counts until it was due to expire.
 func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	had := map[history.Process]bool{}
 	var ends []history.Time

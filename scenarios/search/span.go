@@ -137,8 +137,8 @@ func isDone(ctx context.Context) bool {
 	}
 }
 
-// joined returns a span that covers the seeds of all parts, with no seeds run yet. If parts overlap or do not fit
-// together, the error names them. name returns the name of the i-th part.
+// joined returns a span that covers the seeds of all parts, and in which none of them has been run yet. If parts
+// overlap or do not fit together, the error names them. name returns the name of the i-th part.
 func joined(parts []*Result, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")

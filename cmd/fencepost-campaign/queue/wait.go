@@ -15,8 +15,8 @@ import (
 // answer if a stream's disk is full.
 const silent = 2 * tryFor
 
-// waiting is the reason why a campaign's requests are waiting. It is reported only once, no matter how many requests
-// are waiting. Processes that ask why messages are not being stored get the same reason.
+// waiting is the reason why a campaign's requests are waiting. It is reported only once, even if many requests are
+// waiting. If a process asks why messages are not being stored, it gets this reason.
 type waiting struct {
 	mu     sync.Mutex
 	waits  int // number of waiting requests that have given a reason
