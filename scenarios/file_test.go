@@ -342,6 +342,39 @@ func TestMetricBounds(t *testing.T) {
 	}
 }
 
+// TestBoundsThatNoRunCanMeetAreRefused checks every metric: a bound that admits one of its values is accepted, and a
+// bound that admits none is refused at the bound's place.
+func TestBoundsThatNoRunCanMeetAreRefused(t *testing.T) {
+	refused := func(metric, bound string) error {
+		_, err := Parse("f.yaml", []byte(oneRedis+"expect:\n  metrics:\n    "+metric+": \""+bound+"\"\n"))
+		return err
+	}
+	for metric, zero := range map[string]string{
+		"lock_acquisition_time_p50": "0s", "lock_acquisition_time_p99": "0s", "lock_contention_rate": "0%",
+		"lock_hold_duration_p99": "0s", "lock_timeout_rate": "0", "release_without_effect_rate": "0%",
+		"fencing_token_reject_rate": "0%", "unavailability": "0s", "wake_ups_per_release": "0",
+		"messages_per_acquire": "0", `'lock_acquisition_time_p50{process="client-1"}'`: "0s",
+	} {
+		good, bad := []string{zero, "<= " + zero, ">= " + zero, "> " + zero}, []string{"< " + zero}
+		if strings.HasSuffix(metric, "_rate") {
+			good = append(good, "100%", ">= 100%", "< 100%", "0%..100%", "1")
+			bad = append(bad, "> 100%", "> 1", "100%..0%")
+		}
+		for _, bound := range good {
+			if err := refused(metric, bound); err != nil {
+				t.Errorf("%s %s: %v", metric, bound, err)
+			}
+		}
+		for _, bound := range bad {
+			err := fmt.Sprint(refused(metric, bound))
+			why := strings.Contains(err, "no run can meet the bound") || strings.Contains(err, "is empty")
+			if !why || !strings.Contains(err, bound) || !strings.HasPrefix(err, "f.yaml:6:") {
+				t.Errorf("%s %s: %s", metric, bound, err)
+			}
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.yaml")

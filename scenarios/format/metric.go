@@ -25,6 +25,14 @@ type metric struct {
 	zeroWithout bool
 }
 
+// most returns the largest value that the metric can have. The smallest is 0 for every metric.
+func (m *metric) most() float64 {
+	if m.unit == asRatio {
+		return 1
+	}
+	return math.Inf(1)
+}
+
 const (
 	inSeconds = "s"
 	asRatio   = "ratio"
@@ -67,7 +75,18 @@ func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 		if !ok {
 			return
 		}
-		if b, ok := readBound(r, value, m.unit); ok {
+		b, ok := readBound(r, value, m.unit)
+		switch most := m.most(); {
+		case !ok:
+		case b.Max < 0:
+			r.Problem(StartOf(value), "", "no run can meet the bound %s: %s is never below 0; write 0 for exactly 0",
+				Found(b.Text), m.name)
+		case b.Min > most:
+			r.Problem(StartOf(value), "", "no run can meet the bound %s: %s is never above 100%%; "+
+				"write 100%% for exactly 100%%", Found(b.Text), m.name)
+		case b.Min > b.Max:
+			r.Problem(StartOf(value), "", "the range %s is empty: its start is above its end", Found(b.Text))
+		default:
 			b.Name = key
 			bounds = append(bounds, b)
 		}
@@ -126,10 +145,6 @@ func readBound(r *Reader, n ast.Node, unit string) (Bound, bool) {
 		var okLo, okHi bool
 		b.Min, okLo = readQuantity(r, r.withinRange(n, text, 0), lo, unit)
 		b.Max, okHi = readQuantity(r, r.withinRange(n, text, len(lo)+len("..")), hi, unit)
-		if okLo && okHi && b.Min > b.Max {
-			r.Problem(StartOf(n), "", "the range %s is empty: its start is above its end", Found(text))
-			return b, false
-		}
 		return b, okLo && okHi
 	}
 	sign := text[:len(text)-len(strings.TrimLeft(text, "<>="))]

@@ -99,7 +99,7 @@ func (p *Plans) differing(seed uint64) *uint64 {
 
 // Resume makes p continue in the middle of a block, where an earlier process stopped. seed is the first seed whose plan
 // was not drawn. shown describes the runs of the block's earlier seeds. Resume returns an error if a plan cannot be
-// parsed, or if a plan is a variation of one that was not kept.
+// parsed, if a plan is a variation of one that was not kept, or if a number is out of range.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -115,6 +115,9 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 		if s.Differing != nil {
 			g.differ, g.noticed = s.Differing, &at
 		}
+		if err := s.inRange(); err != nil {
+			return fmt.Errorf("the run of seed %d: %w", at, err)
+		}
 		g.plans = append(g.plans, plan)
 		g.choice = choice{}
 		if s.Parent != nil {
@@ -128,6 +131,19 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 			g.repeated = true
 		}
 		g.learn(s, nil)
+	}
+	return nil
+}
+
+// inRange returns an error if a number in s is one that no run has.
+func (s *Shown) inRange() error {
+	if s.Niche < 0 || s.Niche >= niches {
+		return fmt.Errorf("there is no niche %d", s.Niche)
+	}
+	for _, c := range s.Calls {
+		if c.Value < 0 {
+			return fmt.Errorf("a close call has the negative value %v", c.Value)
+		}
 	}
 	return nil
 }

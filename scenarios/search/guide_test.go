@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -144,6 +145,66 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 	if err := parts.Resume(1, []Shown{{Plan: "no plan"}}); err == nil {
 		t.Error("something that is no plan was taken for one")
+	}
+}
+
+// TestDamagedNumbersAreRefused replaces each number of what an earlier process has kept by a negative and by a huge
+// one. Reading and resuming may then fail, but must not panic, and drawing must not panic either. An unknown niche is
+// refused.
+func TestDamagedNumbersAreRefused(t *testing.T) {
+	plans := guidedPlans(t)
+	r := scenarios.NewRunner(plans.scenario)
+	r.ReportSent(true)
+	var shown []Shown
+	for seed := uint64(0); len(shown) == 0 || shown[seed-1].Parent == nil || shown[seed-1].Niche == 0; seed++ {
+		result, err := r.Run(plans.Plan(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans.Learn(seed, judged(&result))
+		shown = append(shown, plans.Shown())
+	}
+	line, err := json.Marshal(shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resume := func(damaged string) error {
+		var read []Shown
+		if err := json.Unmarshal([]byte(damaged), &read); err != nil {
+			return err
+		}
+		p := guidedPlans(t)
+		if err := p.Resume(uint64(len(read)), read); err != nil {
+			return err
+		}
+		p.Plan(uint64(len(read)))
+		return nil
+	}
+	if err := resume(string(line)); err != nil {
+		t.Fatal(err)
+	}
+	numbers := regexp.MustCompile(`"([A-Za-z_]+)":(-?[0-9.e+-]+)`).FindAllSubmatchIndex(line, -1)
+	name := func(at []int) string { return string(line[at[2]:at[3]]) }
+	last := map[string]int{}
+	for i, at := range numbers {
+		last[name(at)] = i
+	}
+	refused := 0
+	for i, at := range numbers {
+		if !testkit.Thorough() && last[name(at)] != i {
+			continue // every day, only the last number of each kind is damaged
+		}
+		for _, number := range []string{"-1", "1099511627776", "18446744073709551616"} {
+			damaged := string(line[:at[4]]) + number + string(line[at[5]:])
+			if err := resume(damaged); err != nil {
+				refused++
+			} else if name(at) == "Niche" || name(at) == "value" && number == "-1" {
+				t.Errorf("%s %s was accepted", name(at), number)
+			}
+		}
+	}
+	if last["Niche"] == 0 || refused == 0 {
+		t.Errorf("the numbers are %v, of which %d were refused", last, refused)
 	}
 }
 
