@@ -12,7 +12,7 @@ import (
 
 // TestEveryOrderIsJudgedAsWritten compares the checker with the literal implementation of the fairness law (package
 // slow) on every small history of one lock. In these histories, a few processes request the lock, are granted it, give
-// up, leave and crash, in all possible orders. The last cases use even smaller histories, and add one fault to each, at
+// up, leave and crash, in all possible orders. One case uses even smaller histories, and adds one fault to each, at
 // every position and with every duration.
 func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 	for _, c := range []struct {
@@ -42,8 +42,8 @@ func TestEveryOrderIsJudgedAsWritten(t *testing.T) {
 			want: 222_962, violated: 176_391},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.long && !testkit.Full() {
-				t.Skip("left out without FENCEPOST_FULL=1")
+			if c.long {
+				testkit.FullOnly(t)
 			}
 			t.Parallel()
 			both := bothReadings{t: t, orders: c.order, faults: c.faults, seen: map[string]int{}}

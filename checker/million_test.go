@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// BenchmarkMillion judges a million events by one law at a time. For each law, it compares a history that breaks the
-// law with a similar one that does not. Judging the former takes at most three times as long as judging the latter:
+// BenchmarkMillion judges a million events by one law at a time. For each law except fairness, it compares a history
+// that breaks the law with a similar one that does not. Judging the former takes at most three times as long as judging
+// the latter:
 //
 //	go test ./checker -run ^$ -bench Million -benchtime 3x
 func BenchmarkMillion(b *testing.B) {
@@ -169,7 +170,8 @@ func descending(h *history.History) {
 	}
 }
 
-// waitForever adds more and more processes that request another lock, whose holder never releases it.
+// waitForever replaces the history with one in which a million processes request another lock, whose holder never
+// releases it.
 func waitForever(h *history.History, broken bool) {
 	h.Events, h.Header.Uncapped = h.Events[:1], broken
 	now, add := tail(h)

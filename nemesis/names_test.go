@@ -23,8 +23,8 @@ var testNames = Names{
 }
 
 // TestNoFaultReachesTheClocksOfAGuest checks that guests, whose code does not run as a task in the simulation, are
-// spared jumps and drifts: such a fault is never drawn for a guest, and a line that contains one is refused. All other
-// faults can affect a guest, and all faults can affect other processes.
+// spared jumps and drifts: such a fault cannot be drawn for a guest, and a line that contains one is refused. A guest
+// can be paused, and jumps and drifts can affect servers and modeled clients.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 	n := testNames
 	n.Guests = true

@@ -81,15 +81,12 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 				}
 				offered++
 				at := bad.Column - 1
-				end := at + len(
-					wrong[at:],
-				) - len(
-					strings.TrimLeftFunc(wrong[at:], func(r rune) bool { return r != ' ' && r != ',' }),
-				)
+				rest := strings.TrimLeftFunc(wrong[at:], func(r rune) bool { return r != ' ' && r != ',' })
+				end := len(wrong) - len(rest)
 				right := wrong[:at] + bad.Nearest + wrong[end:]
 				_, err = ParseFor(right, known)
 				again, _ := err.(*ParseError)
-				if again != nil && again.Column >= bad.Column && again.Column < bad.Column+len(bad.Nearest) {
+				if again != nil && again.Column < bad.Column+len(bad.Nearest) {
 					t.Errorf("%s\n%v\nbut with it: %v", wrong, bad, again)
 				}
 			}
@@ -117,7 +114,8 @@ func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	}
 }
 
-// TestAMereNumberIsOfferedWithItsUnits checks that the error suggests units for a duration that has none.
+// TestAMereNumberIsOfferedWithItsUnits checks which units WithUnit suggests for a number, and that the number with each
+// of them is a valid duration.
 func TestAMereNumberIsOfferedWithItsUnits(t *testing.T) {
 	for number, want := range map[string]string{"5000": "5000ms or 5s", "1500": "1500ms or 1.5s", "10": "10s or 10ms",
 		"1.5":   "1.5s or 1.5ms",

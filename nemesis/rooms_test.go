@@ -115,8 +115,8 @@ func excluding(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs all scenarios in the catalog twice: as they are, and with each
-// fault's kind replaced by its twin (see Twins).
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs scenarios from the catalog twice: with a stall added for each of
+// their pauses, and with each fault's kind replaced by its twin as well (see Twins). Only a full run tries them all.
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
@@ -148,6 +148,9 @@ func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 		if !seen[k] && testkit.Full() {
 			t.Errorf("no %s among the faults", k)
 		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("only %v among the faults", seen)
 	}
 }
 
@@ -298,6 +301,9 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 		for _, k := range scope.Every {
 			placed[k] = "tried"
 		}
+		if len(placed) < 10 {
+			t.Errorf("%s\nonly %v are tried", text, placed)
+		}
 		for _, r := range slices.Concat(scope.Random, scope.None) {
 			placed[r.Kind] += r.Why
 		}
@@ -343,6 +349,9 @@ func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 				t.Fatal(err)
 			}
 			faults := g.Draw(3)
+			if len(faults) == 0 {
+				t.Errorf("no %s was drawn", k)
+			}
 			alike(t, k.String(), axes(t, text, faults, k), axes(t, text, twinOf(twins, faults), twin))
 		}
 	}
@@ -394,9 +403,13 @@ func TestAKindIsCompleteOrRefused(t *testing.T) {
 		`nemesis: the definition of the fault "half" does not say at which times fencepost verify tries the fault`,
 		`nemesis: the definition of the fault "half" lacks a field that fencepost verify sets`,
 	}
-	for i, got := range nemesis.Incomplete(t) {
-		if got != want[i] {
-			t.Errorf("%d: %s\nwant %s", i, got, want[i])
+	got := nemesis.Incomplete(t)
+	if len(got) != len(want) {
+		t.Fatalf("%d incomplete kinds, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%d: %s\nwant %s", i, got[i], want[i])
 		}
 	}
 }

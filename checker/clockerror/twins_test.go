@@ -164,8 +164,8 @@ func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	return crowds
 }
 
-// TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a brute-force search, which picks
-// one of each process's spans in every possible combination. Certain must find the same groups. If the search finds a
+// TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a brute-force search, which tries
+// every choice of spans (crowdsByChoices). Certain must find the same groups. If the search finds a
 // possible group, mayClash must find something too. If the search does not find any and each process has only one span,
 // mayClash must not find anything.
 func TestCrowdsAreCertainAsByChoices(t *testing.T) {

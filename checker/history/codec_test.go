@@ -8,13 +8,18 @@ import (
 	"testing"
 )
 
-// sample returns a history that uses every field and every kind of event at least once.
+// sample returns a history that uses every field of the header except Permits, and every field of events.
 func sample() *History {
 	return &History{
 		Header: Header{Scenario: "sample", Seed: 1<<64 - 1, Clients: []Process{"client-1"},
 			Servers: []Process{"redis-1", "redis-2"},
 			Groups:  [][]Process{{"redis-1", "redis-2"}}, Locks: []Lock{"orders"}, Quorum: 1, TTL: 10e9, Hold: 1e8,
-			Uncapped: true, Slack: 1e9, Bound: 5e8, End: 6e10},
+			TTLs: map[Process]Time{"client-1": 9e9}, Uncapped: true, Slack: 1e9, Bound: 5e8, End: 6e10,
+			Messages: 40, Attempts: 5, Taken: 3, Order: Order{Slack: 1e8, Turn: 3e8}, Service: Redis,
+			Measures: []Measure{Expiry}, Unknown: []Measure{OwnValue}, Lapses: []Lapse{PartOfOwner},
+			Asked: map[Process]Time{"client-1": 8}, Quiet: map[Process]Span{"client-1": {From: 1, To: 5}},
+			Recording: Recording{Start: 1e18, ClockError: 5, ClockErrors: map[Process]Time{"redis-1": 3},
+				Seen: map[Process]Time{"redis-1": 9}, Reading: Strict, Reentrant: true, Initial: "nil"}},
 		Events: []Event{
 			{Index: 0, Time: 0, Process: "client-1", Type: Invoke, F: Acquire, Lock: "orders", Shared: true,
 				Task: 2},
@@ -22,11 +27,11 @@ func sample() *History {
 				By: "client-1/1", Value: "v", Until: 10},
 			{Index: 2, Time: 5, Process: "redis-1", Type: OK, F: KeySet, Lock: "counter", Until: Never},
 			{Index: 3, Time: 5, Process: "redis-1", Type: OK, F: KeyProlonged, Lock: "orders", Of: "client-1/1",
-				By: "client-1/1", Until: 0},
+				By: "client-1/1", Member: "m", Sent: 4, Checked: CheckedValue, Until: 0},
 			{Index: 4, Time: 6, Process: "client-1", Type: OK, F: Acquire, Lock: "orders", Attempt: "client-1/1",
 				Token: 7, Grant: &Grant{Since: 1, Granted: 6, Until: -3, Counted: []Process{"redis-1", "redis-2"}}},
 			{Index: 5, Time: 7, Process: "client-1", Type: OK, F: Extend, Lock: "orders", Attempt: "client-1/1",
-				Grant: &Grant{}},
+				Grant: &Grant{Open: true, Told: true}},
 			{Index: 6, Time: 8, Process: Resource, Type: Fail, F: Apply, Op: Write, Lock: "orders", Token: 6,
 				Value: "a \"b\\\n\x01 <é>\u2028", Of: "client-1/1", Why: StaleToken},
 			{Index: 7, Time: 8, Process: Nemesis, Type: Invoke, F: "crash", Value: "crash redis-1 at 1s",
@@ -36,6 +41,37 @@ func sample() *History {
 			{Index: 12, Time: 9, Process: "redis-1", Type: OK, F: KeyGone, Lock: "orders", Of: "client-1/1",
 				By: "client-1/1", Why: Deleted},
 		},
+	}
+}
+
+// TestTheSampleUsesEveryField checks that a new field is added to the sample.
+func TestTheSampleUsesEveryField(t *testing.T) {
+	h := sample()
+	h.Header.Permits = 1 // a history of a semaphore has no shared holds, so the sample lacks this field
+	used := map[string]bool{}
+	var visit func(v reflect.Value)
+	visit = func(v reflect.Value) {
+		for i := range v.NumField() {
+			f, name := v.Field(i), v.Type().Name()+"."+v.Type().Field(i).Name
+			used[name] = used[name] || !f.IsZero()
+			switch f.Type() {
+			case reflect.TypeFor[Recording](), reflect.TypeFor[Order]():
+				visit(f)
+			case reflect.TypeFor[*Grant](), reflect.TypeFor[*Fault]():
+				if !f.IsNil() {
+					visit(f.Elem())
+				}
+			}
+		}
+	}
+	visit(reflect.ValueOf(h.Header))
+	for _, e := range h.Events {
+		visit(reflect.ValueOf(e))
+	}
+	for name, is := range used {
+		if !is {
+			t.Errorf("the sample does not use %s", name)
+		}
 	}
 }
 
@@ -67,7 +103,7 @@ func TestTheFormIsTheOneUsersRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"header":{"seed":3,"end":9}}
-{"index":3,"time":5,"process":"redis-1","type":"ok","f":"key-prolonged","lock":"orders","of":"client-1/1","by":"client-1/1","until":0}
+{"index":3,"time":5,"process":"redis-1","type":"ok","f":"key-prolonged","lock":"orders","of":"client-1/1","member":"m","by":"client-1/1","sent":4,"checked":"value","until":0}
 {"index":4,"time":6,"process":"client-1","type":"ok","f":"acquire","lock":"orders","attempt":"client-1/1","token":7,"since":1,"granted":6,"until":-3,"counted":["redis-1","redis-2"]}
 {"index":5,"time":9,"process":"client-1","type":"info","f":"crashed","until":7}
 `

@@ -29,8 +29,8 @@ func explainedByForce(state []int, left []Transaction) bool {
 }
 
 // TestTransactionsAgreeWithTheirDefinition tries every combination of three out of nine transactions on two registers.
-// Each transaction may be optional, and they overlap in time in five ways. The registers are initially empty or
-// unknown.
+// Each transaction may be optional, and they overlap in time in five ways. The registers initially hold 0, 1 or an
+// unknown value.
 func TestTransactionsAgreeWithTheirDefinition(t *testing.T) {
 	read := func(register, value int) Step { return Step{Register: register, Value: value} }
 	write := func(register, value int) Step { return Step{Register: register, Write: true, Value: value} }
@@ -70,8 +70,8 @@ func TestTransactionsAgreeWithTheirDefinition(t *testing.T) {
 	}
 }
 
-// TestTransactionsThatCannotBeOrderedInTime checks sixty writes that may have happened and a read that none of them
-// explains.
+// TestTransactionsThatCannotBeOrderedInTime checks that the answer is Unknown if there are too many orders to try:
+// sixty writes and sixty compare-and-sets may have happened, and none of them explains what a read found.
 func TestTransactionsThatCannotBeOrderedInTime(t *testing.T) {
 	list := []Transaction{{Steps: []Step{{Value: 99}}, Call: 200, Return: 201}}
 	for i := range 60 {
@@ -84,7 +84,7 @@ func TestTransactionsThatCannotBeOrderedInTime(t *testing.T) {
 	}
 }
 
-// BenchmarkTransactions checks 9,000 operations on a register that ten clients are using at the same time.
+// BenchmarkTransactions checks 9,000 operations on a register. Each of them overlaps the next one.
 func BenchmarkTransactions(b *testing.B) {
 	var list []Transaction
 	for i := range 9000 {

@@ -95,19 +95,13 @@ func FuzzRead(f *testing.F) {
 
 // TestADeviceIsNotReadToItsEnd checks that Read does not count a device's lines, because a device may not have an end.
 func TestADeviceIsNotReadToItsEnd(t *testing.T) {
-	f, err := os.Open(os.DevNull)
+	zero, err := os.Open("/dev/zero")
 	if err != nil {
-		t.Fatal(err)
+		t.Skip(err)
 	}
-	defer f.Close()
-	if zero, err := os.Open("/dev/zero"); err == nil {
-		defer zero.Close()
-		if _, err := Read("zero", zero); err == nil || !strings.Contains(err.Error(), "zero: line 1") {
-			t.Error(err)
-		}
-	}
-	if n := lines(f); n != 0 {
-		t.Errorf("%d lines", n)
+	defer zero.Close()
+	if _, err := Read("zero", zero); err == nil || !strings.Contains(err.Error(), "zero: line 1") {
+		t.Error(err)
 	}
 }
 

@@ -89,15 +89,16 @@ func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 }
 
 // TestNoLinkIsWrittenThrough uses symbolic links. If a link has the file's name, Write must replace the link. If a
-// folder is a link that leads out of the opened folder, all operations must refuse it. Create must not accept either
-// kind of link.
+// folder is a link that leads out of the opened folder, Read, Write and Remove must refuse it. Create must not accept
+// any link.
 func TestNoLinkIsWrittenThrough(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	theirs := filepath.Join(other, "theirs")
 	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"plan.txt": theirs, "seed-1": other, "nowhere": filepath.Join(other, "x")} {
+	for name, to := range map[string]string{"plan.txt": theirs, "log.txt": theirs, "seed-1": other,
+		"nowhere": filepath.Join(other, "x")} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
@@ -116,11 +117,14 @@ func TestNoLinkIsWrittenThrough(t *testing.T) {
 		if err := f.Write(name, []byte("ours")); err == nil {
 			t.Errorf("%s was written", name)
 		}
+		if text, err := f.Read(name); err == nil {
+			t.Errorf("%s was read: %q", name, text)
+		}
 		if err := f.Remove(name); err == nil {
 			t.Errorf("%s was removed", name)
 		}
 	}
-	for _, name := range []string{"nowhere", "plan.txt"} {
+	for _, name := range []string{"nowhere", "log.txt", "seed-1"} {
 		if _, err := Create(filepath.Join(dir, name), 0o600); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: %v", name, err)
 		}

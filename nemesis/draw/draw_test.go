@@ -245,6 +245,9 @@ func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 	for _, n := range doublings {
 		all += n
 	}
+	if all < 3000 {
+		t.Fatalf("only %d pauses were drawn", all)
+	}
 	for i := range 14 { // the expected distribution: the larger of two uniform draws
 		want := float64(all*(2*i+1)) / (14 * 14)
 		if got := float64(doublings[i]); math.Abs(got-want) > 5*math.Sqrt(want) {

@@ -68,6 +68,8 @@ var simplerLines = []struct {
 		[]string{"slow fsync of redis-1 by 2s at 0s for 1s"}, nil},
 	{"fail over redis-1 to redis-1-replica-2 at 0s", "fail over redis-1 to redis-1-replica-1 at 0s", nil,
 		[]string{"fail over redis-1 to redis-1 at 0s"}},
+	{"delete key of orders:1/a on redis-2 at 3s", "delete key of orders:1/a on redis-2 at 0s",
+		[]string{"delete key of orders:1/a on redis-1 at 3s"}, []string{"delete key of lock on redis-2 at 3s"}},
 }
 
 func TestWhatCountsAsSimpler(t *testing.T) {
@@ -104,7 +106,7 @@ func TestWhatCountsAsSimpler(t *testing.T) {
 
 // eachField calls visit for each field that faults of the kind always or sometimes use.
 func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
-	for field := nemesis.Field(1); field <= nemesis.FieldTrigger; field <<= 1 {
+	for field := nemesis.Field(1); field <= nemesis.FieldLock; field <<= 1 {
 		if k.Has(field) {
 			visit(field)
 		}

@@ -165,7 +165,8 @@ type tab struct {
 	*testing.T
 	context.Context
 	mu         sync.Mutex
-	complaints []string // errors on the console, and requests that the page may not make
+	complaints []string // errors on the console
+	requests   []string // URLs that the page may not request
 }
 
 // open opens a page of the given kind. The page must not request anything except itself.
@@ -183,6 +184,13 @@ func (m *machine) visit(t *testing.T, url string, s screen, allows func(asked st
 	ctx, stop := context.WithTimeout(ctx, 15*time.Minute)
 	t.Cleanup(stop)
 	opened := &tab{T: t, Context: ctx}
+	t.Cleanup(func() {
+		opened.mu.Lock()
+		defer opened.mu.Unlock()
+		for _, url := range opened.requests {
+			t.Errorf("the page asks for %s", url)
+		}
+	})
 	chromedp.ListenTarget(ctx, func(ev any) {
 		said := ""
 		switch ev := ev.(type) {
@@ -194,7 +202,9 @@ func (m *machine) visit(t *testing.T, url string, s screen, allows func(asked st
 			said = ev.Entry.Text
 		case *network.EventRequestWillBeSent:
 			if !allows(ev.Request.URL) {
-				said = "asks for " + ev.Request.URL
+				opened.mu.Lock()
+				opened.requests = append(opened.requests, ev.Request.URL)
+				opened.mu.Unlock()
 			}
 		}
 		if said != "" {

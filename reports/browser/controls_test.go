@@ -163,8 +163,8 @@ func TestTheTimelineIsUsedByTouch(t *testing.T) {
 
 const tip = `!document.getElementById("tip").hidden && document.getElementById("tip").textContent`
 
-// TestLawsAreExplained checks that the explanation is the same as the title attribute, which a page shows without its
-// script.
+// TestLawsAreExplained checks that the explanation of a law appears on hover, on focus, on Enter and, on a phone, on
+// tap. It must disappear when the pointer leaves the law and on Escape. On a phone, it must fit the screen.
 func TestLawsAreExplained(t *testing.T) {
 	const says = "critical sections of one lock never overlap"
 	shown, hidden := fmt.Sprintf("(%s) === %q", tip, says), `document.getElementById("tip").hidden`

@@ -117,8 +117,8 @@ func TestThePageAsFiles(t *testing.T) {
 		n := len(all.Took)
 		t.Logf("%s: %d verdicts, median %.1f ms, p99 %.1f ms; whole reports %.1f and %.1f ms", where, n,
 			all.Verdicts[n/2], all.Verdicts[n*99/100], all.Took[n/2], all.Took[n*99/100])
-		if n < 100*seeds {
-			t.Errorf("%s: only %d answers", where, n)
+		if n < 100*seeds || len(all.Digests) != n {
+			t.Errorf("%s: only %d answers, with %d digests", where, n, len(all.Digests))
 		}
 	}
 	for name, digest := range got.Digests {
@@ -155,5 +155,9 @@ func TestAThousandGestures(t *testing.T) {
 	pull(100)
 	before := size()
 	pull(1000)
-	t.Logf("the page holds %.1f MB after 100 gestures, %.1f MB after 1,100", before, size())
+	after := size()
+	t.Logf("the page holds %.1f MB after 100 gestures, %.1f MB after 1,100", before, after)
+	if after > 2*before {
+		t.Errorf("the page holds %.1f MB after 100 gestures, and %.1f MB after 1,100", before, after)
+	}
 }

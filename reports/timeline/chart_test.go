@@ -30,7 +30,11 @@ func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
 	if !strings.Contains(got, fmt.Sprintf("%d of %d events are drawn", mostEvents, len(s.History.Events))) {
 		t.Error("the page does not say what it leaves out")
 	}
-	for pos := range Arrange(s.History, s.Findings).witness {
+	witness := Arrange(s.History, s.Findings).witness
+	if len(witness) == 0 {
+		t.Error("the run has no witness")
+	}
+	for pos := range witness {
 		if !strings.Contains(got, fmt.Sprintf(`id="event-%d"`, pos)) {
 			t.Errorf("event %d of the witness is left out", pos)
 		}
@@ -109,8 +113,10 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestWitnessNumbersDoNotOverlap checks that the witness events' numbers do not overlap, even on the narrowest page.
+// TestWitnessNumbersDoNotOverlap checks that in short runs, the witness events' numbers do not overlap, even on the
+// narrowest page.
 func TestWitnessNumbersDoNotOverlap(t *testing.T) {
+	pins := 0
 	for _, r := range reporttest.Stories[:5] {
 		s := r.Make()
 		l := Arrange(s.History, s.Findings)
@@ -118,6 +124,7 @@ func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 		if len(c.Pins) != len(l.witness) {
 			t.Errorf("%s: %d numbers for %d events", r.Name, len(c.Pins), len(l.witness))
 		}
+		pins += len(c.Pins)
 		for i, a := range c.Pins {
 			for _, b := range c.Pins[:i] {
 				gap := (c.scale.place(history.Time(a.A)) - c.scale.place(history.Time(b.A))) * narrow
@@ -126,5 +133,8 @@ func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 				}
 			}
 		}
+	}
+	if pins < 5 {
+		t.Errorf("only %d numbers", pins)
 	}
 }

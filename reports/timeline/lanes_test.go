@@ -227,6 +227,9 @@ func TestHistoryWithoutHeaderGetsLanesInOrderOfAppearance(t *testing.T) {
 
 func TestEffectIsTiedToTheCallThatSentIt(t *testing.T) {
 	l := arranged(reporttest.Kleppmann())
+	if len(l.effects) != 4 {
+		t.Errorf("%d effects, want 4", len(l.effects))
+	}
 	for _, f := range l.effects {
 		sent := l.history.Events[f.Sent]
 		if sent.Type != history.Invoke || sent.F != f.Op || made(&sent) != f.Of || sent.Process != f.Client {

@@ -157,6 +157,9 @@ func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	h.Events = slices.Insert(h.Events, 12, crash, over)
 	l := Arrange(h, nil)
 	lane, _ := l.server("etcd-2")
+	if len(lane.Keys) != 3 {
+		t.Errorf("%d keys, want 3", len(lane.Keys))
+	}
 	for _, k := range lane.Keys {
 		if k.To != reporttest.Seconds(4) {
 			t.Errorf("the key of %s stands until %v", k.Of, k.To)

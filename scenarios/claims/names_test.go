@@ -14,7 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Every lock name that the format accepts works with every protocol, alone and together with every other name.
+// Short names made up of a few letters and signs work as lock names with each protocol, alone and together with similar
+// names, if the format accepts them. A full run tries all protocols.
 func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	tried := newTally(t, "lock names")
 	alone, beside := 3, 1

@@ -80,4 +80,7 @@ func TestWhatIsKeptShowsTheRun(t *testing.T) {
 		return true
 	})
 	t.Logf("%d runs were kept and made again", kept)
+	if kept == 0 {
+		t.Error("no run was kept")
+	}
 }

@@ -97,6 +97,7 @@ var smallest = map[Feature]string{
 // parsed parses lines such as "@3s c1 gets c1/1 until 9s" into a history. An event without a time happens one
 // millisecond after the event before it.
 func parsed(t *testing.T, lines []string) *history.History {
+	t.Helper()
 	h := &history.History{Header: history.Header{Locks: []history.Lock{"lock"}, TTL: history.Of(10 * time.Second)}}
 	now := history.Time(0)
 	for _, line := range lines {
@@ -165,12 +166,16 @@ func parsed(t *testing.T, lines []string) *history.History {
 				e.Attempt = history.Attempt(rest[0])
 			}
 		}
+		if e.Type == 0 {
+			t.Fatalf("%q has no type of event", line)
+		}
 		h.Events = append(h.Events, e)
 	}
 	return h
 }
 
 func duration(t *testing.T, text string) history.Time {
+	t.Helper()
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		t.Fatal(err)

@@ -232,6 +232,11 @@ func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release",
 		"kubernetes-own-lease-duration", "shared-lock-object-value-of-call", "reentrant-uncounted",
 		"hash-counter-watchdog-stops"}
+	for _, name := range toTheEnd {
+		if !slices.Contains(scenarios.Names(), name) {
+			t.Errorf("the catalog has no %s", name)
+		}
+	}
 	for _, name := range testkit.Sample(t, scenarios.Names()) {
 		s, err := scenarios.Named(name)
 		if err != nil {
