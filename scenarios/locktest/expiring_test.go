@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // watchdog is a lock that renews its key every two seconds, or only claims to do so. It reports how long it is valid.
@@ -81,7 +82,8 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 			checker.Violated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{Seeds: 3, Hold: 20 * time.Second, Cycles: 1, Plan: []string{}, SkipTrial: true,
+			r, ok := Explore(t, Config{Seeds: testkit.Size(1, 3, 3), Hold: 20 * time.Second, Cycles: 1,
+				Plan: []string{}, SkipTrial: true,
 				New: func(c *Client) (Lock, error) {
 					return &watchdog{plain: plain{c: c, ttl: 8 * time.Second}, renews: test.renews, claims: test.claims,
 						stops: test.stops}, nil

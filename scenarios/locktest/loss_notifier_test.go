@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // telling is a lock that only reports its loss, some time after its first request.
@@ -55,7 +56,8 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 		"never, and its client works on":    {0, 20 * time.Second, noEffect, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{Seeds: 3, Hold: test.hold, Cycles: 1, Plan: []string{test.plan}, SkipTrial: true,
+			r, ok := Explore(t, Config{Seeds: testkit.Size(1, 3, 3), Hold: test.hold, Cycles: 1,
+				Plan: []string{test.plan}, SkipTrial: true,
 				New: making(func(c *Client) Lock {
 					return announcing{&telling{plain: &plain{c: c, ttl: ttl}, after: test.after}}
 				})})
@@ -99,7 +101,8 @@ func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 // TestALossReportedAfterTheRunIsNotRecorded checks that equal seeds give equal runs even if locks report a loss at the
 // end of a run.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
-	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{noEffect}, SkipTrial: true,
+	c := Config{Seeds: testkit.Size(3, 10, 10), Hold: 24 * time.Hour, Cycles: 1, Plan: []string{noEffect},
+		SkipTrial: true,
 		New: making(func(c *Client) Lock {
 			return ending{announcing{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
 		})}
@@ -113,7 +116,7 @@ func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 			t.Errorf("seed %d: %x, then %x", seed, digest, again.Digests()[seed])
 		}
 	}
-	if len(first.Digests()) != 10 || len(first.DifferingSeeds)+len(again.DifferingSeeds) > 0 {
+	if len(first.Digests()) != c.Seeds || len(first.DifferingSeeds)+len(again.DifferingSeeds) > 0 {
 		t.Errorf("%+v", first)
 	}
 }
