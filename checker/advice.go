@@ -18,8 +18,8 @@ type advice struct {
 	when   func(s *situation) bool          // only if this holds for the violation; nil: always
 }
 
-// together returns two pieces of advice for a lock that needs both. A lock that may already follow one of them gets
-// only the other. A lock known to follow neither gets both, in one sentence.
+// together combines two pieces of advice for a lock that needs both. A lock that certainly follows neither of them gets
+// both in one sentence. Otherwise, the lock gets a piece only if it may already follow the other one.
 func together(first, second advice, both string) []advice {
 	one, other := first, second
 	one.when = all(first.when, func(s *situation) bool { return s.MayApply(second.unless) })
@@ -123,8 +123,8 @@ func paragraph(advice []string) string {
 	return s
 }
 
-// The first string introduces advice for a lock whose code is unknown, since the lock may already follow that advice.
-// The second is used when there is no advice for such a lock.
+// unlessDone introduces advice that a lock may already follow, which cannot be known because the history does not show
+// the lock's code. notShown is used if this is also why there is no advice.
 const (
 	unlessDone = "If you do not already do so: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."

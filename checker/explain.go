@@ -127,8 +127,8 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was still inside after its lease had ended. If the holder had lost its key early
-// and was told so, on describes the loss; otherwise it is nil.
+// overstayStory explains why a holder was still inside after its lease had ended. on is the loss of the holder's key if
+// the holder lost it early and was told so, and otherwise nil.
 func (t *judge) overstayStory(l lateness, why blame, on *loss) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,

@@ -127,8 +127,9 @@ func (t *judge) countedReachable(g *trace.Grant) bool {
 		func(s history.Process) bool { return slices.Contains(t.Reach.Gone.Away, s) }))
 }
 
-// judgedUntil returns the position up to which an operation's conditions must hold: its return, or the last event
-// within its bound. It returns -1 if the history ends before that.
+// judgedUntil returns the position up to which an operation's conditions must hold. This is the operation's return or,
+// if it did not return within the bound, the last event within the bound. If the history ends before the bound does,
+// judgedUntil returns -1.
 func (t *judge) judgedUntil(call, ret int) int {
 	due := t.Time(call) + t.History.Header.Bound
 	switch {

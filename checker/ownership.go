@@ -95,8 +95,8 @@ func (t *judge) ownership(f *Finding) {
 	f.holds(sentence("%s deleted, overwrote or extended a lock on a server. %s.", count(judged, "request"), by))
 }
 
-// ownerSince returns the position at which the owner set the key that the event at the given position removes or
-// extends, or -1 if that position is unknown.
+// ownerSince returns the position at which the owner last set the key that the event at position at removes or extends.
+// It returns -1 if that position is unknown.
 func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	e := &t.History.Events[at]
 	for i := at - 1; i >= 0; i-- {

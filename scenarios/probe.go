@@ -111,8 +111,8 @@ func (p *prober) delayed(from, to sim.ProcessID) {
 	}
 }
 
-// watch checks whether the probe has waited long enough and, if so, makes it give up. It then schedules the next check,
-// if the probe may repeat its request once more.
+// watch makes the probe give up its request if it has waited long enough. It then schedules the next check, unless the
+// probe has no repetitions left.
 func (p *prober) watch() {
 	now := p.world.Now()
 	next := now + p.sound

@@ -30,7 +30,7 @@ type Result struct {
 	// ReportSent).
 	Sent []nemesis.Sent
 	// Stalled describes how the host may have delayed a process in a real-time run. It is empty if no process was
-	// delayed. If a lock made no progress after a stall, it is unknown why.
+	// delayed. After a stall, it is unknown why a lock made no progress.
 	Stalled string
 	// EndedEarly names the clients that ended before their work was done. It is set only in virtual-time runs in which
 	// the clients are programs. If it is not empty, a law may hold only because the clients did too little.

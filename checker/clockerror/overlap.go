@@ -216,8 +216,8 @@ func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) 
 	return certain
 }
 
-// mayClash finds spans that may violate mutual exclusion, and returns two of them. found is false if there are none. If
-// a process had several spans, mayClash may also return spans that cannot violate it.
+// mayClash finds a group of spans that may violate mutual exclusion, and returns two of them. If found is false, no
+// spans can violate it. If a process had several spans, found may be true although no spans can violate it.
 func mayClash(t *trace.Trace, spans []trace.Span, sections bool) (a, b *interval, found bool) {
 	all := intervalsOf(t, spans, sections, false)
 	if t.Permits() == 1 {
@@ -249,8 +249,8 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// certainty determines which of a lock's spans clash whatever the true clock errors are. Spans that all certainly clash
-// with one another have an instant in common for any clock errors.
+// certainty determines which of a lock's spans clash whatever the true clock errors are. If every two spans in a group
+// certainly clash, there is an instant that lies in all of them, for any clock errors.
 type certainty struct {
 	trace *trace.Trace
 	spans []trace.Span
@@ -274,8 +274,7 @@ func (c *certainty) clash(i, j int) bool {
 	return !(a.shared && b.shared) && exceeds(a.end, b.begin, true) && exceeds(b.end, a.begin, true)
 }
 
-// clashing returns the spans that clash with the span at index target. It examines only the spans at the indexes in
-// candidates, and also returns indexes.
+// clashing returns those candidates that clash with target. Spans are given by their indexes.
 func (c *certainty) clashing(candidates []int, target int) (list []int) {
 	for _, i := range candidates {
 		if c.clash(i, target) {
@@ -285,8 +284,8 @@ func (c *certainty) clashing(candidates []int, target int) (list []int) {
 	return list
 }
 
-// crowd finds n spans that all clash with one another, among the spans at the indexes in candidates. It returns the
-// indexes of the first such spans, or nil if there are none.
+// crowd finds n of the candidates that all clash with one another. It returns the first such combination, or nil if
+// there is none. Spans are given by their indexes.
 func (c *certainty) crowd(candidates []int, n int) []int {
 	if n == 0 {
 		return []int{}

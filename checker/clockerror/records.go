@@ -73,8 +73,9 @@ func Records(t *trace.Trace, violated bool, at int) string {
 	return ""
 }
 
-// holdsEnd explains why it is uncertain whether a hold had ended when another attempt checked and changed the holder's
-// key. It returns "" if there is no such change.
+// holdsEnd looks for a change that another attempt made to a holder's key after checking the key's owner. It explains
+// why it is uncertain whether the hold had ended by then. If violated is set, only the event with index at counts.
+// holdsEnd returns "" if there is no such change.
 func holdsEnd(t *trace.Trace, violated bool, at int) string {
 	for c := range t.Changes {
 		e := &t.History.Events[c.At]
@@ -104,8 +105,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 		"this is recorded by the clocks of many processes, which may be off by %s.", h.OffBy())
 }
 
-// quietFor reports whether nothing else happened in the history while the first stuck waiter was stuck. It examines a
-// period as long as limit, plus a margin for clock errors.
+// quietFor reports whether a waiter was stuck for longer than limit plus a margin for clock errors, and nothing that
+// matters (see Waits) happened meanwhile. It examines only the first waiter that was stuck for this long.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)

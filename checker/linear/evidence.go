@@ -19,8 +19,8 @@ type Evidence struct {
 	info   porcupine.LinearizationInfo
 }
 
-// evidence runs the check on a model with a budget. The Evidence contains the model without a budget, because drawing
-// repeats steps that must not count against the budget.
+// evidence checks ops with a model that has a budget. The Evidence contains full, the same model without a budget,
+// because drawing repeats steps that must not count against the budget.
 func evidence(full porcupine.Model, budgeted func(*budget) porcupine.Model, ops []porcupine.Operation) *Evidence {
 	b := budgetFor(len(ops), maxSteps)
 	result, info := porcupine.CheckOperationsVerbose(budgeted(&b), ops, 0)

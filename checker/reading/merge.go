@@ -120,8 +120,8 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// longest returns, for each client, the longest TTL in the two headers. It omits clients whose longest TTL is the
-// greater of the headers' default TTLs (the TTL field).
+// longest returns each client's longest TTL in the two headers. It omits a client if this TTL equals the default, which
+// is the greater of the headers' TTL fields.
 func longest(a, b *history.Header) map[history.Process]history.Time {
 	of := map[history.Process]history.Time{}
 	for _, h := range []*history.Header{a, b} {

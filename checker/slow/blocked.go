@@ -93,8 +93,8 @@ func (r *reading) owner(set int) history.Process {
 	return r.maker(r.Events[set].Lock, r.Events[set].Of)
 }
 
-// crashedBy reports whether a process crashed between two positions. It also returns true if the process had crashed
-// before the first of them and had done nothing since.
+// crashedBy reports whether a process crashed between the positions set and by. It also returns true if the process's
+// last event before set is a crash.
 func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	if p == "" {
 		return false

@@ -249,8 +249,8 @@ func (r *reading) group(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent returns the position of the last event of type f in [from, to) that one of the servers recorded for the key
-// of w's attempt. It returns -1 if there is none.
+// keyEvent returns the position of the last event of type f for the key of w's attempt, among the positions p with from
+// <= p < to. Only the servers that on selects count. keyEvent returns -1 if there is no such event.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]
@@ -264,8 +264,9 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 // servers reports whether server p's records count at a position in the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet returns the position at which window w's key was last set before the window. It first considers only the
-// servers in the group that the client counted, and then all of them.
+// lastSet returns the position at which window w's key was last set before the window, on a server in the group.
+// Servers that the client counted are preferred: the others count only if none of these set the key. lastSet returns -1
+// if none of the servers did.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
@@ -282,8 +283,9 @@ func (r *reading) asCounted(w *window, group []history.Process) servers {
 	}
 }
 
-// successors returns a function that selects one server at each position: the server where a key was set or, after a
-// failover, the server that replaced it.
+// successors returns a function that selects, at each position, the server that should have the key set at position
+// set: the server that set it or, after a failover, the server that replaced it. If the servers are one replicated
+// service, the function selects all of them.
 func (r *reading) successors(set int, group []history.Process) servers {
 	return func(at int, p history.Process) bool {
 		master := r.Events[set].Process
@@ -525,8 +527,8 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
-// undoing returns the position of a data loss that set back the deadline of the victim's key. It returns -1 if there is
-// none, or if a later extension made up for the loss.
+// undoing finds a data loss after which the victim's key was set again with an earlier deadline, and returns the
+// position of the loss. It returns -1 if there is none, or if a later extension made up for the loss.
 func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	back := r.keyEvent(history.KeySet, victim, on, set, gone)
 	lost := r.keyEvent(history.KeyGone, victim, on, set, back)

@@ -87,8 +87,8 @@ func (r *reading) staysBehind(s *section, b *ask) bool {
 		!r.disturbed(s.ask, s.ok)
 }
 
-// disturbed reports whether a fault may have affected an acquire up to position i. Faults that ended more than one
-// Order.Turn before the call do not count.
+// disturbed reports whether a fault may have affected acquire a by position i. A fault that ended more than one
+// Order.Turn before the acquire's call does not count.
 func (r *reading) disturbed(a *ask, i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		if !r.mayAffect(&f, a.process) {
@@ -102,8 +102,8 @@ func (r *reading) disturbed(a *ask, i int) bool {
 	})
 }
 
-// mayAffect reports whether a fault may affect a process. It returns false if one of the fault's sides contains only
-// the resource and other processes that ask for locks.
+// mayAffect reports whether a fault may affect process p. It returns false if the fault strikes only the resource and
+// other processes that ask for locks, or only links that have no other processes at one end.
 func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	for _, side := range [][]history.Process{f.On, f.To} {
 		others := 0

@@ -71,8 +71,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack determines whether a section's release had an effect. seen is false if the history does not show this.
-// Otherwise, effect is the answer, and over is the position in the history at which it is certain.
+// handedBack finds out whether a section's release had an effect. If the history does not show this, seen is false.
+// Otherwise, effect is the answer, and over is the position at which it is certain.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound

@@ -36,8 +36,8 @@ func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	return true
 }
 
-// crowds returns groups of elements that are all related to each other. A group has one element more than there are
-// permits. For each element, crowds returns only the first group that ends with it.
+// crowds returns groups of elements of which every two are related. A group has one element more than there are
+// permits. If several groups end with the same element, crowds returns only the first of them.
 func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
 	for j, last := range all {
 		for _, c := range choices(j, permits) {

@@ -19,8 +19,8 @@ func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is the minimum time for which the host must have stopped the process if a failure is to be excused. Server
-// and client timeouts are several times as long.
+// standstill is how long the host must have stopped the process, at least, to excuse a failure. Server and client
+// timeouts are several times as long.
 const standstill = 200 * time.Millisecond
 
 func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test func(t testing.TB)) {

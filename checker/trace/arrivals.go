@@ -148,8 +148,8 @@ func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 	return Open
 }
 
-// mayAffect reports whether a fault may affect a process that asks for a lock. It cannot if it strikes only the
-// resource and other processes that ask for locks, or only their links.
+// mayAffect reports whether a fault may affect p, a process that asks for a lock. It returns false if the fault strikes
+// only the resource and other processes that ask for locks, or only links that have no other processes at one end.
 func (t *Trace) mayAffect(f *Fault, p history.Process) bool {
 	elsewhere := func(side []history.Process) bool {
 		return len(side) > 0 && !slices.ContainsFunc(side, func(o history.Process) bool {
@@ -228,8 +228,9 @@ type queue struct {
 	since   history.Time // the time from which it was reported
 }
 
-// tooLong appends a period for each lock that a process is waiting for and that, just before the given position, had
-// been free for longer than turn (see history.Order.Turn). It does nothing while a fault is active.
+// tooLong appends a period for each lock that a process was waiting for just before position at, and that had then been
+// free for longer than turn (see history.Order.Turn). It does not append a period twice. It does nothing while a fault
+// is active.
 func (s *queues) tooLong(all []Idle, at int, turn history.Time) []Idle {
 	if s.faults > 0 {
 		return all

@@ -66,8 +66,8 @@ func (t *Trace) Spent(lock int32, at int) (last int) {
 	return last
 }
 
-// LastSet returns the last position before a change at which the key's owner set the key, on the same server and for
-// the same member, or -1 if the history does not record one.
+// LastSet returns the position at which the key's owner last set the key before change c, on the same server and for
+// the same member. It returns -1 if the history does not record one.
 func (t *Trace) LastSet(c Change) int {
 	e := &t.History.Events[c.At]
 	for _, at := range slices.Backward(t.Keys) {

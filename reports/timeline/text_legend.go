@@ -84,8 +84,9 @@ func (t *table) keyLegend() (words []string, clients []int) {
 	return nil, nil
 }
 
-// names lists the clients whose marks are drawn, in lanes' titles or on keys, and are not the numbers in the clients'
-// names. It leaves out the clients that the legend has already explained.
+// names lists which clients the drawn marks stand for. It includes each client whose lane has the mark as its title,
+// and each owner of a key that is not one of the explained clients. It omits marks that are the number in the client's
+// name.
 func (t *table) names(p *text.Writer, explained []int) {
 	var names []string
 	for c := range t.lanes.clients {

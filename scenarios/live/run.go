@@ -222,8 +222,8 @@ func (st *stage) notes(stall string) []string {
 	return append(notes, warnings(st.Scenario)...)
 }
 
-// stalled returns a note if a host stall may have changed the outcome of the run, because it was longer than some
-// client waits for a reply. Otherwise it returns "".
+// stalled returns a note if the host stalled for longer than some client waits for a reply, because this may have
+// changed the outcome of the run. Otherwise, it returns "".
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {

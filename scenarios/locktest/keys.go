@@ -79,8 +79,8 @@ func (c *Config) unmatched(s *scenarios.Scenario) error {
 // connect replaces a key event's lock and member with those that Config.Keys assigns to the key.
 func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
-// lockOf returns a recorded key's lock and member name. If the key does not belong to any lock, the returned name is
-// not the name of a lock.
+// lockOf returns the lock and the member name that Config.Keys assigns to a recorded key. If Config.Keys does not
+// assign the key to a lock, lockOf returns a name that is not the name of any lock.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]
 	switch {

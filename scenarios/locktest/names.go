@@ -14,8 +14,8 @@ import (
 // resolver returns a Resolver that gets the addresses of host names from h. It must be called outside a synctest
 // bubble.
 func resolver(h *host) *net.Resolver {
-	// The first lookup in a process creates a channel that later lookups share. If it were created inside a synctest
-	// bubble, no other bubble could use it.
+	// This lookup fails. It is made outside any synctest bubble because the first lookup in a process creates a channel
+	// that later lookups share. If a bubble created the channel, no other bubble could use it.
 	none := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }
 	first := net.Resolver{PreferGo: true, Dial: none}
 	first.LookupHost(context.Background(), "redis-1")

@@ -117,8 +117,8 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 	}
 }
 
-// acted describes what a server did, a, as a close call. It passes the call to r.take, which keeps it only if it is the
-// closest so far.
+// acted passes a close call to r.take: a is what a server did, and value is the margin. r.take keeps the call only if
+// it is the closest so far.
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
 	r.take(Deposed, value, func(c *Call) {

@@ -172,8 +172,8 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	return calls
 }
 
-// violated handles a violated law. It sets the margin to 0 for each way in which the law was violated, and drops the
-// close calls for the other ways in which it could have been.
+// violated handles a violated law. For each way in which the law was violated, it sets the margin to 0. For all other
+// ways to violate the same law, it drops the close calls.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
 		return
@@ -267,8 +267,8 @@ func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	c.Next, c.NextAttempt = r.next(lock, i)
 }
 
-// next returns the client that was granted the lock after the i-th grant (see beyond). If there is none, it returns
-// some other client that requested the lock at any time.
+// next returns the client that was granted the lock after the i-th grant (see beyond), and the client's attempt. If
+// there is none, it returns some other client that requested the lock at any time, without an attempt.
 func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.Attempt) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]

@@ -20,8 +20,8 @@ type aim struct {
 	instants []time.Duration  // times of events, expiries and ends of validity, sorted
 }
 
-// aimedTogether is the number of consecutive plans that share a fault-free run: their faults are aimed at events in
-// that run. All of these plans use the run's seed.
+// aimedTogether is the number of consecutive plans whose faults are aimed at events in the same fault-free run. The
+// run's seed is also the seed of all these plans.
 const aimedTogether = 16
 
 // baseOf returns the seed of the fault-free run that the given seed's faults are aimed at.

@@ -131,8 +131,8 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none returns the sentence for a search that did not find anything: none of the placements that were tried, with up to
-// the given number of faults, breaks the laws in subject.
+// none returns the sentence for a search without findings. It says that none of the placements that were tried, with up
+// to the given number of faults, breaks subject, such as "a promise".
 func (v *Verification) none(faults int, subject string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -159,8 +159,8 @@ func (v *Verification) none(faults int, subject string) string {
 	return words
 }
 
-// shorter returns a sentence that names the largest number of faults, up to limit, for which all placements were tried
-// and decided. None of these placements broke a promise.
+// shorter returns a sentence that says that no promise was broken with up to n faults. n is the largest number, at most
+// limit, up to which all placements were tried and decided.
 func (v *Verification) shorter(limit int) string {
 	whole := -1
 	for i := range v.Lengths {

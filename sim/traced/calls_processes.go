@@ -28,8 +28,8 @@ func (t *thread) getpid() outcome {
 	return t.gives(int64(t.p.id))
 }
 
-// forgetsNumber undoes the changes that getpid has made to functions, because another process is about to use the same
-// memory. The functions then ask the kernel again.
+// forgetsNumber restores the functions that getpid has changed, because another process is about to use the same
+// memory. The functions then ask the kernel for the process ID again.
 func (p *Process) forgetsNumber() {
 	for _, at := range p.knows {
 		pokeCode(p.pid, at, asking)

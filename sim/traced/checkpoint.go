@@ -302,8 +302,8 @@ func (t *thread) rewinds(again *unix.PtraceRegs) error {
 	return t.entersAgain(again)
 }
 
-// entersAgain takes a thread that is at the end of a system call back to a call that it made earlier, with the given
-// registers. The thread stops just before it makes this call again.
+// entersAgain makes a thread repeat an earlier system call. again contains the registers with which the thread made
+// that call. The thread must be at the end of a system call. It stops just before it makes the earlier call again.
 func (t *thread) entersAgain(again *unix.PtraceRegs) error {
 	if err := errors.Join(unix.PtraceSetRegs(t.tid, again), unix.PtraceCont(t.tid, 0)); err != nil {
 		return err

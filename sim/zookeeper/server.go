@@ -152,8 +152,8 @@ func (s *server) startAfresh(m *raft.Member) {
 	}
 }
 
-// unled reports whether the run began with a leader that this member does not know about yet. It returns false if the
-// member has campaigned or restarted since.
+// unled reports whether this member does not know yet about the leader with which the run began. It returns false if
+// the run began without a leader, or if the member has campaigned or restarted since.
 func (s *server) unled(m *raft.Member) bool {
 	return m.Unled() && m.Life() == 1 && !m.Config().ColdStart
 }

@@ -56,8 +56,8 @@ func (c *covered) add(p portion) bool {
 	return true
 }
 
-// gap returns the first range of uncovered positions p with from <= p < end, or the first most of them if the range is
-// longer. If there are no such positions, the result's size is 0.
+// gap returns the first range of uncovered positions p with from <= p < end, limited to most positions. If there are no
+// such positions, the result's size is 0.
 func (c covered) gap(from, most, end uint64) portion {
 	for _, p := range c {
 		if p.end() <= from {

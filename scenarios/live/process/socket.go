@@ -74,8 +74,8 @@ func SocketOf(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// written formats an address the way the kernel does: in four-byte words, each in reverse order. An IPv4 address is one
-// such word, which is also the last word of the corresponding IPv6 address.
+// written formats an address the way the kernel does, for example 0100007F:18EB for 127.0.0.1:6379. The bytes of each
+// four-byte word are in reverse order. An IPv4 address is the last word of the corresponding IPv6 address.
 func written(at netip.AddrPort) string {
 	var text string
 	for word := range slices.Chunk(at.Addr().Unmap().AsSlice(), 4) {

@@ -89,8 +89,10 @@ func (l *link) isPush(raw []byte) bool {
 // errLinkEnded reports that the server process has closed its end of a client's connection.
 var errLinkEnded = errors.New("the connection has ended")
 
-// take removes and returns the values that have arrived: all pushes that precede the reply and, if it is complete, the
-// reply itself. want is the number of values in the reply.
+// take removes and returns what has arrived up to the end of a reply of want values: the reply and the pushes before
+// it. If the reply is not complete yet, take removes nothing, and whole is false. If it can no longer be completed,
+// because the connection has ended, take returns the pushes and errLinkEnded. If want is 0, take returns the pushes
+// that precede the first other value.
 func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

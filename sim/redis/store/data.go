@@ -110,8 +110,8 @@ type Onlooker interface {
 	Due(d time.Duration) history.Time
 }
 
-// maxMade is the number of key creations after which Clear replaces miniredis with a new one, because it keeps a
-// version number for each removed key forever.
+// maxMade is the number of key creations after which Clear replaces miniredis with a new one. It is limited because
+// miniredis never forgets the version number of a removed key.
 const maxMade = 1 << 16
 
 // appender is a writer that appends to a byte slice.

@@ -55,7 +55,7 @@ next:
 }
 
 // String formats the classes as Redis does. If all classes that A stands for are enabled, it writes A instead of their
-// letters, and also omits n.
+// letters, and omits the letter n even if Made is enabled.
 func (e Events) String() string {
 	var b strings.Builder
 	all := e&allClasses == allClasses
