@@ -103,7 +103,7 @@ func (r *reading) disturbed(a *ask, i int) bool {
 }
 
 // mayAffect reports whether a fault may affect process p. It returns false if the fault strikes only the resource and
-// other processes that ask for locks, or only links that have no other processes at one end.
+// other processes that ask for locks, or only links to or from such processes.
 func (r *reading) mayAffect(f *fault, p history.Process) bool {
 	for _, side := range [][]history.Process{f.On, f.To} {
 		others := 0

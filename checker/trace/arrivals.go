@@ -149,7 +149,7 @@ func (t *Trace) disturbedAt(a *Ask, by map[history.Process]*affected) int {
 }
 
 // mayAffect reports whether a fault may affect p, a process that asks for a lock. It returns false if the fault strikes
-// only the resource and other processes that ask for locks, or only links that have no other processes at one end.
+// only the resource and other processes that ask for locks, or only links to or from such processes.
 func (t *Trace) mayAffect(f *Fault, p history.Process) bool {
 	elsewhere := func(side []history.Process) bool {
 		return len(side) > 0 && !slices.ContainsFunc(side, func(o history.Process) bool {

@@ -158,8 +158,8 @@ func (s *standstill) apply(now history.Time, u turn) {
 	}
 }
 
-// overdue returns the waiters that had been stuck for longer than limit at the moment before the given position, except
-// those that were already reported. The waiters that have been stuck longest come first.
+// overdue returns the waiters that had been stuck for longer than limit just before position at, the one that had been
+// stuck longest first. It omits those that were already reported. While a fault is active, it returns none.
 func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	if s.faults > 0 {
 		return nil

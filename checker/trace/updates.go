@@ -91,8 +91,8 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-// writeEvent records a write. A write that was computed from a value from outside the history counts as blind, because
-// it does not depend on any other update.
+// writeEvent records a write. A write counts as blind, which means that it does not depend on any other update, if its
+// client did not read before it, or read a value that comes from outside the history.
 func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {

@@ -84,9 +84,9 @@ func (t *table) keyLegend() (words []string, clients []int) {
 	return nil, nil
 }
 
-// names lists which clients the drawn marks stand for. It includes each client whose lane has the mark as its title,
-// and each owner of a key that is not one of the explained clients. It omits marks that are the number in the client's
-// name.
+// names lists which clients the drawn marks stand for. It includes each client whose lane has its mark as the title. It
+// also includes each owner of a drawn key, except the clients in explained, whose marks the legend has already
+// explained. It omits marks that are the number in the client's name.
 func (t *table) names(p *text.Writer, explained []int) {
 	var names []string
 	for c := range t.lanes.clients {

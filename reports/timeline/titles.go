@@ -30,8 +30,8 @@ func (b *byTitle[V]) set(of trace.Title, v V) {
 	b.values[of], b.byName[of.Attempt] = v, v
 }
 
-// get returns an attempt's value. The lock in a title may be a key that is not a lock. In this case, get goes by the
-// attempt's name alone, unless attempts with different values share the name.
+// get returns an attempt's value. The lock in a title may be a key that is not a lock. If there is no value for such a
+// title, get goes by the attempt's name alone, unless attempts with different values share the name.
 func (b *byTitle[V]) get(of trace.Title) (v V, ok bool) {
 	if v, ok = b.values[of]; ok || b.locks[of.Lock] || b.shared[of.Attempt] {
 		return v, ok

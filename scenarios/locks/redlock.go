@@ -376,8 +376,8 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	return b.yes
 }
 
-// enough returns a function for a client that asks one server after another. The function reports whether the client
-// may stop. enough returns nil if the client must ask all servers.
+// enough returns a function that reports whether a client that asks one server after another may stop. It returns nil
+// if the client must ask all servers.
 func (l *redlock) enough(phase string) func(*ballot) bool {
 	switch {
 	case phase == "release" && l.own.releaseTo == releaseToFirstError:
@@ -392,8 +392,8 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends a ballot's requests, either one after another or all at once. If enough is not nil, hold stops as soon as
-// enough returns true.
+// hold sends a ballot's requests, either all at once or one after another. If it sends them one after another and
+// enough is not nil, it stops as soon as enough returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	b.env, b.says, b.enough = env, says, enough

@@ -244,7 +244,8 @@ func (w *worker) tryPlace(number uint64) (ok bool) {
 	return !errors.Is(err, errDoubt)
 }
 
-// differs repeats a run with a finding that no earlier run had, and reports whether the two runs of the plan differed.
+// differs repeats a run that failed or has a finding that no earlier run had. It reports whether the two runs of the
+// plan differed.
 func (w *worker) differs(r *ran, p nemesis.Plan) bool {
 	found := map[finding]bool{}
 	for _, b := range r.Broken {

@@ -219,8 +219,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a close call if it is the closest so far among the calls that could have violated a law in the same way,
-// w. If so, it calls more to fill in the other fields.
+// take keeps a close call if no earlier one came as close to violating a law in way w. value is the call's margin. If
+// take keeps the call, it calls more to fill in the other fields.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return

@@ -260,8 +260,8 @@ func (e *entry) finding(f *Finding) string {
 		e.confirmed(f.Law, f.Cause, path.Join(f.Folder, search.ScenarioFile))
 }
 
-// confirmed says what a violation of a law did to a real server. It returns "" if this was not tried. file is the
-// scenario's path, relative to the row's folder.
+// confirmed says what a violation of a law did to a real server, and gives the command that tries it. If nobody has
+// tried it, confirmed returns "". file is the scenario's path, relative to the row's folder.
 func (e *entry) confirmed(law checker.Law, cause, file string) string {
 	r := e.real(law, cause)
 	if r == nil {

@@ -231,8 +231,8 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, begin, end time.Durat
 	return f
 }
 
-// when picks a time between begin and end, or shortly before that period: the time of an event, a time shortly before
-// an event, or any other time.
+// when picks a random time: at an event between begin and end or up to 3 ms before one, any other time between begin
+// and end, up to 1 s before the holder requested the lock, during its acquire, or up to 1 s after the grant.
 func (v *variation) when(begin, end time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {

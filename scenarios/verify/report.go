@@ -160,7 +160,8 @@ func (v *Verification) none(faults int, subject string) string {
 }
 
 // shorter returns a sentence that says that no promise was broken with up to n faults. n is the largest number, at most
-// limit, up to which all placements were tried and decided.
+// limit, up to which all placements were tried and decided. If not even all runs without faults were decided, the
+// sentence says this instead.
 func (v *Verification) shorter(limit int) string {
 	whole := -1
 	for i := range v.Lengths {

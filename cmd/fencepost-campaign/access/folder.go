@@ -50,7 +50,7 @@ func Open(path string) (*Folder, error) {
 }
 
 // guarded returns an error if another user could replace a folder's contents. This is possible if the folder belongs to
-// another user, or if anyone may write to it or to one of its parents.
+// anyone but this user and root, or if every user may write to it or to one of its parents.
 func guarded(path string) error {
 	path, err := filepath.Abs(path)
 	if err == nil {

@@ -142,8 +142,8 @@ func readAddresses(path string) (string, error) {
 // for an environment variable.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding returns the choice of the servers at the given addresses. text is the --servers argument; it names the
-// variable or file that contains the addresses.
+// holding chooses the servers with the given addresses, which were read from an environment variable or a file.
+// variable is the variable's name, or "" for a file. text is the --servers argument, for use in an error.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
