@@ -51,8 +51,9 @@ var circumstances = map[string]string{
 	"mix.within":                 "what strikes",
 }
 
-// offered reports whether advice may change a key. The key must be part of the lock. If the clients are programs, the
-// key's value must also be one that is passed to them.
+// offered reports whether advice may change the key with the given path. If the clients are programs, keys whose values
+// are not passed to them are not offered. A few keys are offered only if they matter to the scenario's clients. The
+// other keys in circumstances, and numbers of members, are not offered.
 func (b *subject) offered(path string) bool {
 	ofClients := strings.HasPrefix(path, "lock.") || strings.HasPrefix(path, "work.")
 	if ofClients && !b.scenario.Takes(path) {

@@ -145,8 +145,8 @@ func letterOf(law checker.Law) string {
 	return ""
 }
 
-// marks returns the letters of the given laws that were broken, or a dot if none was. The letter of a law that no run
-// decided is followed by a question mark.
+// marks returns the letters of those of the given laws that were broken, and the letters, each followed by a question
+// mark, of those that no run decided. If there are no such laws, it returns a dot.
 func (o *Outcome) marks(laws []checker.Law) string {
 	var b strings.Builder
 	for _, l := range letters {
