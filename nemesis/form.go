@@ -19,8 +19,8 @@ type part struct {
 	plainer func(f *Fault, visit func(change func(*Fault)))
 }
 
-// Plainer calls visit with each change that simplifies f or removes an optional element, such as its duration. Some of
-// the changes make the fault impossible.
+// Plainer calls visit with each change that simplifies f or removes an optional element, such as its duration. A
+// changed fault may be invalid.
 func (f Fault) Plainer(visit func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {

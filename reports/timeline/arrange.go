@@ -235,8 +235,8 @@ func (a *arranger) enter(pos int, e *history.Event, c int) {
 	lane.Sections = append(lane.Sections, s)
 }
 
-// section finds the open section that a client's event refers to. An event without an attempt refers to the client's
-// only open section of the event's lock.
+// section finds the open section that a client's event refers to. If the event names no attempt or no lock, this is the
+// client's latest open section that fits the rest of the event.
 func (a *arranger) section(e *history.Event) (holding, *section) {
 	key := holding{e.Process, e.Lock, e.Attempt}
 	if r, ok := a.sections[key]; ok {

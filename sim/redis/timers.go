@@ -10,7 +10,7 @@ import (
 // nearly all of them.
 const cronEvery = 100 * time.Millisecond
 
-// armTimer makes sure that the node is woken at the earliest deadline. A timer that fires too early does no harm,
+// armTimer makes sure that a master is woken at the earliest deadline. A timer that fires too early does no harm,
 // because the node finds that nothing is due and sets the next timer.
 func (n *Node) armTimer() {
 	n.armCron()
