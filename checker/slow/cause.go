@@ -250,7 +250,7 @@ func (r *reading) group(p history.Process) []history.Process {
 }
 
 // keyEvent returns the position of the last event of type f for the key of w's attempt, among the positions p with from
-// <= p < to. Only the servers that on selects count. keyEvent returns -1 if there is no such event.
+// <= p < to. It considers only events of servers selected by on. It returns -1 if there is no such event.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]

@@ -84,8 +84,8 @@ func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	return false
 }
 
-// ranks is a set of grants. It usually shows at once that none of them is later than a given grant. Only if it does not
-// are all grants searched.
+// ranks is a set of grants. It usually shows at once that none of them is later than a given grant. Otherwise, all
+// grants must be searched.
 type ranks struct {
 	latest history.Time // the latest time at which any grant's request left its client
 	// top holds the grants that no other grant exceeds in both token and decision time. The tokens are in ascending
