@@ -55,8 +55,8 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	return faults
 }
 
-// saved returns, for each delay, how much time the client would save without it. This is the delay's amount, plus the
-// part of its period that no other delay covers.
+// saved returns, for each delay, how much time the client would save without it: the delay's amount, plus the time
+// between its from and to during which no other delay is active.
 func saved(delays []delay) []history.Time {
 	type bound struct {
 		at    history.Time

@@ -32,8 +32,8 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 	return faults
 }
 
-// survived reports whether a holder's session survived a fault: the holder asked for an extension after the fault had
-// struck, and the session lasted for more than a sixth of the TTL after the answer.
+// survived reports whether a holder's session survived fault f. This is so if the holder requested an extension after
+// the fault had struck, got it, and lost its key, at position gone, more than a sixth of the TTL after the answer.
 func (t *judge) survived(f *trace.Fault, holder history.Process, gone int) bool {
 	struck, over := t.Time(f.Start), t.History.Events[gone].Time-t.History.Header.TTL/6
 	return slices.ContainsFunc(t.History.Events[f.Start:gone], func(e history.Event) bool {

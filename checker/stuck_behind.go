@@ -109,8 +109,9 @@ func (t *judge) blocking(keys standingKeys) standingKeys {
 	return keys
 }
 
-// crashedOwner finds the first key whose process had crashed before the given position, and the position of the crash.
-// If the key was set after the crash, the process had requested it before crashing.
+// crashedOwner returns the first key whose process had crashed before the given position, and the position of the
+// crash. It returns nil and -1 if there is none. The crash may have come before the key was set, if it was the
+// process's last event until then: in that case, the process had requested the key before crashing.
 func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash int) {
 	for n := range keys {
 		k := &keys[n]

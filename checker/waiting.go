@@ -77,8 +77,8 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether attempts that did not get the lock left their keys behind between the given time and
-// position: at least one such key expired, and none were deleted.
+// leftToExpire reports whether keys of attempts that did not get the lock were left to expire. This is so if, between
+// time since and position at, at least one such key expired and none was deleted.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
@@ -93,8 +93,8 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory says that a client's requests had reached the servers by the given time, and that no server had a key
-// of the lock, so no key kept the client from getting it.
+// turnedAwayStory says that a client's requests for the lock reached the servers, although no server had a key for the
+// lock. If it is known when the last of these requests arrived before the given time, it says so.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {

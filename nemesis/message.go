@@ -374,8 +374,8 @@ func (s *striker) awaitOwn(decide func() sim.Interference) {
 	})
 }
 
-// asks checks a message that is identified by its content: one end must be a client, and the other must be a process
-// that answers clients.
+// asks checks the sender and the receiver of a message that is identified by its content. One of them must be a client,
+// and the other must be a process that answers clients.
 func (v *validator) asks(f *Fault) {
 	if !f.Trigger.Message.Named() {
 		return

@@ -91,8 +91,8 @@ func (p Plan) Validate(known Names) error {
 	return nil
 }
 
-// slowest returns how much slower, in ppm, the clocks of fault i's target run if all of that target's drifts up to
-// fault i are active at once. Whether the drifts overlap can depend on the run.
+// slowest returns how much slower, in ppm, the clocks of fault i's target run at worst: if all drifts that slow this
+// target, up to fault i, are active at once. Whether they are can depend on the run.
 func (p Plan) slowest(i int) int {
 	slower := 0
 	for _, f := range p.Faults[:i+1] {

@@ -32,8 +32,8 @@ func (r *Result) Qualify(v checker.Verdict) {
 	}
 }
 
-// byDelay lists the causes of violations that a host stall may have caused. A stalled client may time out before it
-// gets a reply, and give up, and its key may then block other clients.
+// byDelay lists the causes of violations that a host stall may have caused. For example, a client may time out and give
+// up because the host has delayed it, and its key may then block other clients.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock comes from a library.

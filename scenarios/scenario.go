@@ -36,8 +36,8 @@ type Scenario struct {
 	Clients  []Client // client-1 first; all alike, except for overrides
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	// Mix says how to draw random faults. The default is [draw.For], for the time that a lock can block other clients,
-	// plus the kinds in Faults.
+	// Mix says how to draw random faults. By default, it is what [draw.For] returns for the time that a lock can block
+	// other clients, with the kinds in Faults added.
 	Mix     draw.Mix
 	Within  time.Duration   // the time within which drawn faults may strike; zero: the length of a run without faults
 	Promise checker.Promise // default: all laws except those that Expect names as violated or any

@@ -115,8 +115,8 @@ func (a Attempt) record(f history.F, outcome history.Type, until time.Time, toke
 	_ = r.write(now)
 }
 
-// agree leaves out what contradicts the header in r.event, so that the recording can be read: the servers that a grant
-// counted, and the mark of a shared hold.
+// agree makes r.event agree with the header, because otherwise the recording could not be read. If they contradict each
+// other, it removes the list of servers that a grant counted and the mark of a shared hold.
 func (r *Recorder) agree() {
 	if err := r.header.Refuses(&r.event); err != nil {
 		r.leftOut = cmp.Or(r.leftOut, fmt.Errorf("recorder: %s: %w", r.event.Attempt, err))

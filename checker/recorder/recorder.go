@@ -114,8 +114,8 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 // valid replaces invalid UTF-8 in a name with "?".
 func valid[T ~string](name T) T { return T(strings.ToValidUTF8(string(name), "?")) }
 
-// Err returns the first write error. After it, nothing more is recorded. If there was none, Err returns an error if an
-// argument was left out because it contradicts Options.Header, and otherwise nil.
+// Err returns the first write error, after which nothing more is recorded. If there was none, but an argument was left
+// out because it contradicts Options.Header, Err returns an error that says so. Otherwise, it returns nil.
 func (r *Recorder) Err() error {
 	if r == nil {
 		return nil

@@ -71,8 +71,8 @@ func (v *violation) unseen() string {
 // maxAlternatives is the maximum number of values to try instead of the value that was read.
 const maxAlternatives = 16
 
-// alternatives returns the values that the operation could have read instead, provided that it read a single register.
-// It returns nil if the search was cut short.
+// alternatives returns the values that the operation could have read instead. It returns nil if the operation read
+// several registers, if there are too many values to try, or if the search was cut short.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]
 	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {

@@ -9,8 +9,8 @@ import (
 
 func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
 
-// deadlockFreedom examines each period between two events, and determines which locks are not making progress. A waiter
-// must not wait too long for one of these locks while nobody acquires it and no fault is in progress.
+// deadlockFreedom judges whether any client was stuck: whether it waited for longer than the TTL, Hold and Slack
+// together, while its lock made no progress and no fault was in progress.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
 	if limit <= 0 || len(r.asks) == 0 && !r.probed() {
@@ -122,8 +122,9 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind finds out why acquire a, which had waited for too long at the time by, was stuck after position i. It
-// returns the cause, or "stuck" if it does not find any other cause.
+// stuckBehind returns the cause for which acquire a was stuck after position i, or "stuck" if it finds no other cause.
+// by is the time at which a had waited for too long. begun maps each acquire to the one at which its wait began (see
+// first).
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -140,8 +141,9 @@ func (r *reading) held(lock history.Lock, i int) bool {
 	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && covers(s.ok, i, s.end) })
 }
 
-// root returns the wait that ultimately blocks acquire a. If the holder of a's lock is waiting for another lock, that
-// wait also blocks a, and so on. circle reports whether the waits form a cycle.
+// root returns the acquire that ultimately blocks acquire a after position i. If the holder of a's lock is itself
+// waiting for another lock, root follows that wait, and so on. If the holder is not waiting, root returns a itself.
+// circle reports whether the waits form a cycle. begun is as in stuckBehind.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {

@@ -83,8 +83,8 @@ func lastBy(h *history.History, t history.Time) int {
 // undetermined lists the beginnings of those causes that this package cannot determine completely.
 var undetermined = []string{"", "stuck", "holder outlived its lease"}
 
-// isBy reports whether a reported cause agrees with the breach's cause. If this package determines only the beginning
-// of the cause, only the beginning has to agree.
+// isBy reports whether a reported cause agrees with b's cause. Usually, they must be equal. If this package determines
+// only the beginning of the cause, the reported cause must begin with it.
 func (b Breach) isBy(cause string) bool {
 	return cause == b.Cause || slices.Contains(undetermined, b.Cause) && strings.HasPrefix(cause, b.Cause)
 }

@@ -48,8 +48,9 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged reports whether a section's release can be judged. The law's conditions must have been met since
-// position acquired, at which the acquire ended, and the lease must still have been valid when the release was called.
+// releaseJudged reports whether a section's release can be judged. The lease must still have been valid when the
+// release was called, and the law's conditions must have been met up to the position that judgedUntil returns. acquired
+// is the position at which the acquire ended.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -103,7 +104,8 @@ func (r *reading) firstAfter(i int, matches func(*history.Event) bool) int {
 }
 
 // grantersReachable reports whether a quorum of the servers that granted the lock was reachable. No other server can
-// confirm the release. If the grant does not name any servers, grantersReachable returns true.
+// confirm the release. If the grant does not name any servers, or if the servers are in groups, grantersReachable
+// returns true.
 func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
@@ -117,8 +119,9 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 	return r.isQuorum(left)
 }
 
-// judgedUntil returns the position up to which the conditions must be met: the return or, if the call returned after
-// the bound, the last event within the bound.
+// judgedUntil returns the position up to which the conditions for judging a call must be met. If the call returned
+// within the bound, this is its return. Otherwise, it is the last event within the bound, and seen reports whether the
+// history goes on beyond the bound.
 func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	due := r.time(call) + r.Header.Bound
 	if ret < r.none && r.time(ret) <= due {
@@ -158,8 +161,8 @@ func (r *reading) undisturbed(a *ask, end int) bool {
 	return true
 }
 
-// letGo returns the time at which a client was done with acquire a and its lock: when its release returned or, if the
-// acquire was not granted, when the acquire returned.
+// letGo returns the time at which a client was done with acquire a and its lock. If the acquire was not granted, this
+// is when it returned. Otherwise, it is when both the section and its release had ended.
 func (r *reading) letGo(a *ask) history.Time {
 	if !a.granted() {
 		return r.time(a.ret)
@@ -208,7 +211,8 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 }
 
 // quorumReached reports whether a's client could reach a quorum of servers at every position between a's call and
-// position end. Servers for which bars returns true do not count.
+// position end. A server for which bars returns true does not count. If the servers are one replicated service,
+// quorumReached returns false if bars returns true for any of them.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -244,8 +248,8 @@ func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool
 	return r.isQuorum(left)
 }
 
-// quorumAmong reports whether the chosen servers, together with some of the candidates, form a quorum in which no two
-// servers are cut off from each other.
+// quorumAmong reports whether some of the candidates can be added to the chosen servers to form a quorum in which no
+// two servers are cut off from each other between the positions call and end. The chosen servers are known not to be.
 func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end int) bool {
 	if r.isQuorum(chosen) {
 		return true

@@ -35,8 +35,9 @@ type report struct {
 	over  bool
 }
 
-// reported records a fault that the nemesis reports in events of type info. The second report of the fault's beginning
-// is ignored. The fault ends at the last report of its end.
+// reported records a fault that the nemesis reports in events of type info. There may be several reports of the fault's
+// beginning and of its end. The fault begins at the first report of its beginning, and ends at the last report of its
+// end.
 func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {

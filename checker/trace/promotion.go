@@ -7,8 +7,8 @@ import "github.com/fencepost-sim/fencepost/checker/history"
 // later records say that these were lost.
 type Promotion struct{ Old, New history.Process }
 
-// PromotionBy returns the promotion caused by fault f, whose effect is given by does. f may be nil. ok is false if the
-// fault does not cause a promotion.
+// PromotionBy returns the promotion that a fault causes. does is the fault's effect, and f names the old and the new
+// master. ok is false if the effect is not a promotion, or if f is nil or does not name both.
 func PromotionBy(does history.Effect, f *history.Fault) (p Promotion, ok bool) {
 	if does != history.Promotes || f == nil || len(f.On) == 0 || len(f.To) == 0 {
 		return p, false

@@ -23,8 +23,8 @@ type absence struct {
 	parted [][2]history.Process
 }
 
-// Impact is a fault, together with the position up to which it disables something. If a similar fault prolongs the
-// effect, this is where that fault ends.
+// Impact is a fault and the position at which its effect is over. If a similar fault strikes while the effect lasts,
+// the effect is over once both faults are.
 type Impact struct {
 	*Fault
 	mended int

@@ -52,8 +52,9 @@ func (p *place) register(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("nats", "access")
 }
 
-// settle determines how to reach the server if a flag or the environment variable names one. elsewhere reports whether
-// either does. settle also unsets the variable, so that programs started later do not inherit a secret.
+// settle determines how to reach the server, if a flag or the environment variable names it. elsewhere reports whether
+// one of them does. settle also unsets the variable, because it may contain a secret that programs started later must
+// not inherit.
 func (p *place) settle() (elsewhere bool, err error) {
 	fromVariable := os.Getenv(natsURL)
 	os.Unsetenv(natsURL)

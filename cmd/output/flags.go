@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// OnlyBeside returns an error if the user has set a flag that cannot be combined with the flag named by mode. That flag
-// makes the command do something else, so only the flags in beside still apply.
+// OnlyBeside returns an error if the user has set a flag other than mode and the flags in beside. It is called if the
+// flag mode is set, which makes the command do something to which the other flags do not apply.
 func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {

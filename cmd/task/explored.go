@@ -23,8 +23,8 @@ type Exploration struct {
 	Scenario *scenarios.Scenario
 	Test     *Guest // the code of the clients' lock; nil: the scenario's own protocol
 	Found    *search.Result
-	// Cut holds the findings that have already been shrunk elsewhere, in the same order as in Found. The others, which
-	// are missing or nil in Cut, are shrunk here.
+	// Cut holds the findings that have already been shrunk elsewhere, in the same order as in Found. A finding that is
+	// missing or nil in Cut is shrunk here.
 	Cut   []*search.Shrunk
 	saved time.Time
 }

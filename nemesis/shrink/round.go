@@ -108,8 +108,8 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// smaller returns numbers below n to try instead of n: 1 to 12, then n/2, n/4 and so on, together with n minus each of
-// these, and always n-1.
+// smaller returns the numbers below n to try instead of n: first 1 to 12, then n/2, n/4 and so on, each followed by its
+// difference from n, and finally n-1. For n = 100, these are 1 to 12, 50, 50, 25, 75 and 99.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

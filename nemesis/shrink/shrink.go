@@ -152,8 +152,8 @@ func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// renumber gives processes lower numbers by swapping two processes of the same kind in all faults at once. It keeps a
-// swap only if the failure does not become rarer.
+// renumber lowers the numbers of the processes in a plan: client-3 may become client-1. It does so by swapping two
+// processes of the same kind in all faults at once. It keeps a swap only if the failure does not become rarer.
 func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	for again := true; again; {
 		again = false

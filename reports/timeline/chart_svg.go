@@ -182,8 +182,8 @@ func (p pin) part() html.Part {
 		html.El("title", html.Text(p.Tip))), html.Newline)
 }
 
-// legends explains each class of shapes in words. swatch is the CSS class of the sample shown in the legend. If the
-// sample is a character, sign is that character.
+// legends explains each class of shapes in words. swatch is the CSS class of the sample shown next to the words. sign
+// is the sample's character, if it is one.
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease, as the client sees it"},
 	{"past", "swatch past", "", "section without a lease"},

@@ -254,8 +254,8 @@ func (l *Lanes) instant(at history.Time) string {
 	return l.clock(at) + " s"
 }
 
-// outlived returns the sections that continued after the lock was no longer valid, as far as their clients knew. For
-// each section, it gives the time at which the validity ended.
+// outlived returns the sections that lasted longer than the lock was valid, as far as their clients knew, each with the
+// time at which the validity ended. They are sorted by that time.
 func (l *Lanes) outlived() []outliving {
 	var out []outliving
 	for c := range l.clients {
@@ -321,8 +321,8 @@ func (l *Lanes) depth() int {
 	return most
 }
 
-// ahead lists, for each key, the keys of the same lock that existed when the key was set, in the order in which they
-// were set.
+// ahead returns, for each key, the indexes of the keys of the same lock that already existed when it was set, oldest
+// first.
 func (s *serverLane) ahead() [][]int {
 	all := make([][]int, len(s.Keys))
 	live := map[history.Lock][]int{}

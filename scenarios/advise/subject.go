@@ -66,8 +66,8 @@ func (b *subject) ownPlans() (plans []nemesis.Plan) {
 	return plans
 }
 
-// withoutFaults finds out whether a scenario breaks a promise even without faults. If it does, the advice covers only
-// the promises broken that way, and not those that random faults may break as well.
+// withoutFaults finds out whether the scenario breaks a promise even without faults. If it does, the advice covers only
+// such violations, and not those that random faults may cause as well.
 func (b *subject) withoutFaults(ctx context.Context) error {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w, plans := b.worker(t), b.ownPlans()

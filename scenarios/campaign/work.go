@@ -126,8 +126,8 @@ type Jobs struct {
 	Do func(ctx context.Context, job int) (any, error)
 }
 
-// NewWorker returns a Worker that performs the jobs of every Work in a search. Given the name of a stage and a function
-// that decodes the stage's Spec, open returns the stage's jobs.
+// NewWorker returns a Worker that performs the jobs of every Work in a search. To get a stage's jobs, the Worker calls
+// open with the stage's name and a function that decodes the stage's Spec.
 func NewWorker(open func(stage string, spec func(any) error) (Jobs, error)) Worker {
 	return &worker{open: open}
 }

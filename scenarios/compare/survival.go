@@ -35,8 +35,8 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks returns a mark for each combination of trouble and law. If the lock was not run under a trouble, that trouble
-// has a single mark instead. Only the law that decides survival has a colored mark.
+// marks returns a mark for each law under each trouble. If the lock was not run under a trouble, there is only one mark
+// for that trouble. Only the marks of the law that decides survival are colored.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {

@@ -133,8 +133,8 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle drops the grants with an owner value other than the given one. They belong to earlier rounds of requests,
-// which the client believes to have failed.
+// settle keeps only the grants with the given owner value, if there are any. The others belong to earlier rounds of
+// requests, which the client believes to have failed. If no grant has this value, settle keeps them all.
 func (h *hold) settle(value string) {
 	is := func(y *keyGrant) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {

@@ -195,8 +195,9 @@ type Config struct {
 
 	// These fields are only for Redis locks with an expiry.
 	Clock sim.ClockKind // clock that measures elapsed time and validity; default monotonic
-	// ElapsedCheck turns on step 3 of the Redlock document. Default: on; with a single Redis server, only if the client
-	// checks the validity or extends the lock.
+	// ElapsedCheck turns on step 3 of the Redlock document: the client refuses the lock if its validity has run out by
+	// the time the replies arrive. Default: on. With a single Redis server, the default is on only if the client checks
+	// the validity or extends the lock.
 	ElapsedCheck bool
 	Drift        Allowance  // default none; for Redlock 1% + 2 ms
 	TokenScope   TokenScope // also used by locks without expiry; default: per-request

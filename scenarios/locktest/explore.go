@@ -73,8 +73,8 @@ type Failure struct {
 
 // ShrunkRun is the smallest run that Shrink has found for a breach.
 type ShrunkRun struct {
-	// Test is the test that repeats the run. Shrink sets it to the test that found the run, and Save writes the command
-	// to the plan file. Change Test if another test accepts -locktest.plan instead.
+	// Test is the name of the test that the command in the saved plan runs. Shrink sets it to the test that found the
+	// run. If another test accepts -locktest.plan instead, set Test to its name before calling Save.
 	Test           string
 	found          string // the test that found the run; Plan names it
 	Plan, Scenario string // contents of the plan file and the scenario file

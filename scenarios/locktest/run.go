@@ -406,8 +406,9 @@ func save(folder string, files map[string]string) error {
 // timeUp is the reason reported if -timeout ended the work early.
 const timeUp = "the time limit set by -timeout was reached"
 
-// onceMore makes a worker repeat run r, as part of task k. It calls handle for each of the worker's reports. handle
-// returns true if the report contains the result. If none does, onceMore returns the reason.
+// onceMore makes a worker repeat run r, as part of task k. It calls handle for each of the worker's reports, and handle
+// returns true if the report contains the result. If none does, or if a report names a problem, onceMore returns the
+// reason.
 func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
@@ -429,8 +430,8 @@ func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) 
 	return why
 }
 
-// shrink makes a worker shrink a group's first run. folder is where the plan will be saved, or "" if not known. If this
-// fails, shrink also returns the reason.
+// shrink makes a worker shrink a group's first run, and returns the result. If it does not get one, why is the reason.
+// folder is where the plan will be saved, or "" if that is not known.
 func (p *parent) shrink(g group, folder string) (small *shrunk, why string) {
 	why = p.onceMore(g.first, task{Shrink: &g.finding, Folder: folder}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)

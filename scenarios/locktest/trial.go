@@ -346,8 +346,8 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits until Lock returns nil, and reports whether the client has the lock. Since the lock is free, it is a
-// problem if Lock gives up or does not return in time.
+// have waits until Lock returns, and reports whether the client has the lock. Since the lock is free, it is a problem
+// if Lock gives up or does not return within patience.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)

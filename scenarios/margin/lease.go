@@ -141,8 +141,8 @@ func (l *lost) keysLost(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie returns a number from 0 to 1 that ranks close calls that fell short of a violation by the same number of lost
-// keys. The number says how close the next key came to being lost.
+// tie returns a number from 0 to 1 that says how close grant g came to losing one more key in way w; a smaller number
+// means closer. It ranks close calls in which a violation would have needed the same number of further lost keys.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:
@@ -256,8 +256,8 @@ func (r *Reader) blinds(f *trace.Fault) bool {
 	return false
 }
 
-// usable returns the earliest time, not before at, when a server can grant a client a lock, because it is neither down
-// nor cut off from the client. It returns history.Never if there is no such time.
+// usable returns the earliest time, at or after the given time, when no fault keeps a server from granting a client a
+// lock. It returns history.Never if there is no such time.
 func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
 	for again := true; again && at != history.Never; {
 		again = false

@@ -60,8 +60,8 @@ func (c *Call) String() string {
 // lease had ended.
 func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After != history.Never }
 
-// past says how long before or after the end of its lease a holder acted, and how much later the next client acted.
-// holderAct and nextAct name the two acts.
+// past says when a holder acted, compared with the end of its lease and with the next client's act. holderAct and
+// nextAct name the two acts.
 func (c *Call) past(holderAct, nextAct string) string {
 	if c.overtaken() {
 		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s was still valid.", c.Holder, holderAct,

@@ -48,12 +48,12 @@ func (r *Run) plan() document.Plan {
 	return lines
 }
 
-// mostAsked is the maximum number of kinds of requests that are listed for a fault whose message was never sent. These
-// are requests that the client sent instead.
+// If a fault never struck because its message was never sent, the report lists the requests that the client sent
+// instead. mostAsked is the maximum number of kinds of requests in this list.
 const mostAsked = 8
 
-// asked applies to a fault that never struck because the message that it names was never sent. It says what the client
-// sent instead. For other faults, it returns "".
+// asked says what the client sent instead of the message that a fault names, if that message was never sent. Otherwise,
+// it returns "". line is the fault's line in the plan.
 func (r *Run) asked(line string) string {
 	for i := range r.Missed {
 		if m := &r.Missed[i]; m.Line == line {

@@ -34,8 +34,8 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt returns the run for inclusion in another report. That report's text contains the whole report on the run,
-// whereas its page contains only what OnPage returns.
+// Excerpt returns blocks that show the run in another report. In text output, they show the whole report on the run. On
+// a page, they show only what OnPage returns.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }

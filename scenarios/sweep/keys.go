@@ -25,8 +25,9 @@ type Key struct {
 	field   *faultField
 }
 
-// variableKeys returns the settings that affect runs, except mappings, lists and names, in FORMAT.md order. Those in
-// ofClients can also be set for a single client, in the "overrides" mapping. startOfClient can be set only there.
+// variableKeys returns the settings that affect runs, in FORMAT.md order, without mappings, lists and names. Those in
+// ofClients can be set for all clients or, in the "overrides" mapping, for a single client. startOfClient can be set
+// only in that mapping.
 var variableKeys = sync.OnceValue(func() (v struct {
 	ofServers, ofClients []Key
 	startOfClient        Key

@@ -248,8 +248,9 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 	return nil
 }
 
-// findTurns finds the grid points where the assertions' conditions are true, and the values between points where they
-// become true or false. It returns the points with these values, which must also be run.
+// findTurns determines, for each assertion, where its condition is true: at which grid points, and between which values
+// it becomes true or false. It stores both in s.Asserted. If such a value lies between two grid points, the point with
+// that value must also be run; findTurns returns these points.
 func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {

@@ -180,8 +180,8 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// dividingInstants returns the instants that divide the possible start times of a fault into intervals. It omits the
-// instants at which the fault's target acts, although they also divide the start times.
+// dividingInstants returns the instants that divide the possible start times of fault f into intervals. The instants at
+// which the fault's target acts divide them as well, but are not included.
 func (g *grower) dividingInstants(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
@@ -267,7 +267,8 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 }
 
 // lasting tries a fault that can end, with each possible end time. To find the possible end times, it first runs the
-// plan with a fault that never ends.
+// plan with a fault that never ends. If the fault must end, or if the scenario excludes an endless one, that fault ends
+// g.beyond after its start.
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
@@ -296,8 +297,8 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// ends returns the end times to try for a fault that starts at opening o (a place where it can start). c is the course
-// of the run in which the fault never ends.
+// ends returns the end times to try for fault f if it starts at opening o (a place where it can start). All of them are
+// before last. c is the course of a run in which the fault does not end before last.
 func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)

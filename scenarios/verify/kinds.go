@@ -74,8 +74,8 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated returns a copy of the scope without random placements. The copy lists the kinds that are placed at random
-// in s as not tried, including those that are also enumerated.
+// Enumerated returns a copy of the scope in which no faults are placed at random. The kinds that are placed at random
+// in s are listed as not tried, even if they are also enumerated.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
@@ -142,7 +142,7 @@ func hasEnd(f *nemesis.Fault) bool {
 // canLast reports whether f can have an end but can also last forever.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s does not promise to survive f at all: s excludes f both with f's own end and with the
+// ruledOut reports whether s excludes fault f from its promise, no matter when f ends: both as f is given and with the
 // latest possible end.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f

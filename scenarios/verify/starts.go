@@ -191,8 +191,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns the end times of all validity periods that were reported to process p. If p's clock jumps back, this
-// extends a period only if the jump happens no later than the period's end.
+// stated returns the end times of all validity periods that were reported to process p. They matter if p's clock jumps
+// back: the jump extends a period only if it happens no later than the period's end.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

@@ -47,8 +47,8 @@ func (v *Verification) read(name string, spec func(any) error) (*stage, error) {
 	return st, nil
 }
 
-// fits reports whether g can be one of v's results, that is, whether it has the same laws as v and only delay
-// assignments of v.
+// fits reports whether g can be one of v's results: it must count the outcomes of v's laws, and use only delay
+// assignments that v has.
 func (v *Verification) fits(_ int, g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&

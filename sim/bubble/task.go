@@ -82,8 +82,8 @@ type turn struct {
 	calling   bool
 }
 
-// writer returns a turn that says which task owns the writing goroutine. The task's bytes end at the given offset of
-// the connection. mu must be held.
+// writer returns the turn for bytes that the calling goroutine writes: the task that the goroutine belongs to, if any,
+// and end, the offset in the connection at which the bytes end. mu must be held.
 func (g *Guest) writer(end int) turn {
 	if k := g.labels[labelsOfGoroutine()]; k != nil {
 		return turn{end, k.task, k.calling}

@@ -337,8 +337,8 @@ func (n *Node) Wake(tag uint64) {
 	n.finishTurn()
 }
 
-// ClockChanged expires the keys that are due according to the changed clock, and makes expired keys that still exist
-// visible again if they are no longer due. It resets the timers that depend on the wall clock.
+// ClockChanged is called when the node's wall clock has been changed. Keys that are now due expire. Expired keys that
+// still exist and are no longer due become visible again. Timers that depend on the wall clock are reset.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != store.None {

@@ -18,8 +18,8 @@ import (
 // stores the entries. A stream is never empty here, because trimming to nothing is refused, so the ID of its last entry
 // is also its last ID.
 
-// inNode is the number of entries in a node of Redis's stream. If a stream is trimmed to approximately a length, only
-// whole nodes are removed, and at most mostNodes of them.
+// Redis stores a stream in nodes of inNode entries. If a stream is trimmed to an approximate length, only whole nodes
+// are removed, and at most mostNodes of them.
 const (
 	inNode    = 100
 	mostNodes = 100

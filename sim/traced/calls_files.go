@@ -297,8 +297,9 @@ func (t *thread) poll() outcome {
 // mostFiles is the maximum number of files that a single call can wait for.
 const mostFiles = 4096
 
-// patience returns a block that ends after a timeout. If milliseconds is true, v is the timeout in milliseconds.
-// Otherwise v is the address of a timespec.
+// patience returns a block (a thread's wait) that ends after the timeout v. If milliseconds is true, v is a number of
+// milliseconds; a negative number means no timeout. Otherwise v is the address of a timespec; 0 means no timeout. ok is
+// false if the timespec cannot be used.
 func (t *thread) patience(milliseconds bool, v uint64) (b block, ok bool) {
 	switch {
 	case milliseconds && int32(v) < 0, !milliseconds && v == 0:

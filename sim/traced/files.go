@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A forked process shares its open files with the original. Therefore, each copy of a checkpoint gets its own files, in
-// the same state, to replace the shared ones.
+// A forked process shares its open files with the original. Therefore, each copy of a checkpoint replaces the shared
+// files with its own, which are in the same state.
 
 // heldFile is a file that was open in a process when its checkpoint was taken.
 type heldFile struct {

@@ -81,8 +81,8 @@ func (m *Machine) run(t *thread) {
 	}
 }
 
-// stop waits until a running thread stops or ends. If the whole process ends, the kernel does not report that the first
-// thread has ended until the tracer has collected the exit statuses of all other threads.
+// stop waits until a running thread stops or ends. Meanwhile, it collects the exit statuses of the process's other
+// threads, because the kernel does not report the end of the first thread before all others have been collected.
 func (t *thread) stop() (unix.WaitStatus, error) {
 	for {
 		var st unix.WaitStatus

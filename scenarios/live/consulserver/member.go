@@ -103,8 +103,8 @@ func (m *member) look(x *fleet.Life, options string) (index string, err error) {
 	return fmt.Sprint(n), err
 }
 
-// Fault ends a client's sessions, as a request by the client would. Every server receives the fault, but only the first
-// one ends the sessions, through any server that answers.
+// Fault ends a client's sessions, as the client itself could. Every server receives the fault, but only the first one
+// acts on it. It sends the requests to any server that answers.
 func (m *member) Fault(f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || m != m.cluster.members[0] {
 		return

@@ -79,8 +79,9 @@ func (r *records) take(h sim.Host, list []consul.Pair, index uint64) {
 	}
 }
 
-// change records a key's new state. A session that has acquired a key again has released it in between. A plain write
-// sets LockIndex to 0, but does not change who holds the key.
+// change records a key's new state, and the events that follow from it: the old key is gone, a new one is set, or both.
+// If a session has acquired its key again, as a higher LockIndex shows, it has released it in between. If a plain write
+// has reset LockIndex to 0, the session still holds the key.
 func (r *records) change(h sim.Host, p consul.Pair) {
 	was := r.keys[p.Key]
 	now := key{p.Session, r.asked[origin{p.Session, p.Key}], p.LockIndex, p.ModifyIndex}

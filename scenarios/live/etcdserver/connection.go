@@ -164,8 +164,9 @@ func (c *connection) heard(s *conversation, message string) {
 	c.life.m.cluster.records.whenRecorded(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
-// send passes on the member's bytes to the client. If key is zero, they answer the oldest unanswered message. Otherwise
-// they are not an answer, and send pushes them to the client.
+// send passes on the member's bytes to the client. If key is zero and some message from the client is still unanswered,
+// they answer the oldest such message. Otherwise they are pushed to the client. If the connection has ended, they are
+// dropped.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {
 	case c.context.Err() != nil:

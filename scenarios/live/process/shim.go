@@ -107,8 +107,8 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the maximum accepted difference between a process's wall clock and that of its simulated server, for a
-// process in which no library has been loaded to change its clock.
+// farOff is how far a process's wall clock may be from that of its simulated server, if the library that changes clocks
+// has not been loaded into the process.
 const farOff = time.Second
 
 // SetClocks sets the process's clocks to those of its simulated server.

@@ -114,8 +114,8 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		strings.ToUpper(name))
 }
 
-// script does for EVAL and EVALSHA what admit does for other commands. It replaces either command with an EVAL of the
-// prologue followed by the script.
+// script is like admit, but for EVAL and EVALSHA. It replaces either command with an EVAL of the prologue followed by
+// the script. The prologue applies the guard's rule to the script's own commands.
 func (g *guard) script(name string, args []string) (as, writes []string, answer []byte) {
 	count := -1
 	if len(args) > 2 {
@@ -202,8 +202,8 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// withoutLimit removes the last value of a reply, which is the result of the command that gives keys a time to live. If
-// that command failed, the run ends.
+// withoutLimit removes the last value of a reply if it is the result of the added command that gives keys a time to
+// live. If that command failed although the client's own command did not, the run ends.
 func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 	if !l.limited {
 		return values, nil

@@ -112,8 +112,8 @@ redis.call('lpop', @line)
 return 1`)
 }
 
-// takeHanded acquires the lock if its key does not exist, or if the lock was handed over to this client. Otherwise it
-// joins a queue. If the lock was handed over, the lease began at that moment.
+// takeHanded acquires the lock if its key does not exist, or if it was handed over to this client. In the latter case,
+// the lease has been running since the handover. If the lock belongs to another client, takeHanded joins a queue.
 func takeHanded(c *Call) (bool, error) {
 	reply, err := c.eval(`
 local holder = redis.call('get', @lock)

@@ -16,7 +16,7 @@ const Never int64 = math.MaxInt64
 const LastTimed = math.MaxInt64/1_000_000 - 1
 
 // EndOf returns the first wall-clock time, in ns, at which a key with the given deadline (in ms) has expired. The key
-// exists until the millisecond of its deadline has passed.
+// still exists during the whole millisecond of its deadline.
 func EndOf(when int64) int64 { return (when + 1) * 1_000_000 }
 
 // millis converts a wall-clock time from ns to ms, rounded down.

@@ -114,8 +114,9 @@ func (w *wire) ask(l sim.Line, record string) error {
 	return nil
 }
 
-// behalf returns the attempt to which an operation belongs. If a client deletes or writes a znode that it created in
-// one of its earlier attempts, the operation belongs to that attempt.
+// behalf returns the attempt to which an operation belongs: usually the client's current attempt. If the client deletes
+// or writes a znode that it created in one of its earlier attempts, it is that attempt. If the operation creates a
+// znode, behalf also stores the attempt in w.znodes.
 func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	path := f.Text()
 	switch op {
