@@ -281,8 +281,8 @@ func (t *judge) goneStory(key string, at int) string {
 	return sentence(did, key, e.Time, t.faultText(t.removing(at)))
 }
 
-// removing finds the fault that removed a key without a client's request. The removal is recorded at the given
-// position. After a failover, the record may come from a replica.
+// removing returns the fault that removed a key without a client's request. at is the position of the removal's record,
+// which may come from a replica after a failover.
 func (t *judge) removing(at int) *trace.Fault {
 	e := &t.History.Events[at]
 	return t.lastSuspect(at, func(f *trace.Fault) bool {

@@ -24,8 +24,8 @@ type Names struct {
 	Sessions bool
 	// Guests means that the clients' code does not run as a simulation task. It reads clocks that faults cannot change.
 	Guests bool
-	// Passed lists the points that clients can reach. It is set if the clients are programs that report points; nil
-	// means that clients can reach all points.
+	// Passed lists the points that clients can reach, if the clients are programs that report points. If it is nil,
+	// clients can reach all points.
 	Passed []sim.Point
 	// Former maps the upper-case names that requests had in earlier versions to their current names. A value that ends
 	// in "…" stands for all current names with that beginning. Faults may use both former and current names.

@@ -32,8 +32,8 @@ const (
 // rather than time, so that a history gets the same answer on every machine.
 const maxSteps = 1 << 20
 
-// Memory limits, in bytes. maxMemory limits the memory for all steps in one check. Each step takes stepMemory, plus one
-// bit for each operation, because porcupine remembers every step that was possible.
+// Memory limits, in bytes. Porcupine remembers every step that was possible in a check. maxMemory limits the memory for
+// all of them. Each step takes stepMemory, plus one bit for each operation.
 const (
 	maxMemory  = 256 << 20
 	stepMemory = 200

@@ -285,8 +285,8 @@ func (r *reading) during(f *fault, call, end int) bool {
 	return f.from <= end && over >= call
 }
 
-// reachable reports whether the client could reach server s: no link between them was cut, delayed or broken, and no
-// other fault had struck the server.
+// reachable reports whether a's client could reach server s between a's call and position end. It could if, in that
+// time, no link between them was cut, delayed or broken, and no other fault, except one of clocks, struck the server.
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]

@@ -22,8 +22,8 @@ import (
 // Options determine which locks are measured, and in how many runs.
 type Options struct {
 	Runs int // number of runs of each scenario, at least 1
-	// Crew executes the runs. It is told how many scenarios or runs are done. For Locks, its Hands may be workers
-	// created by NewWorker; Odds.Measure must not be given any.
+	// Crew executes the runs. Its Progress function is called with the number of scenarios or runs done. Locks can use
+	// Hands that are workers created by NewWorker. For Odds.Measure, Hands must not be set.
 	campaign.Crew
 }
 

@@ -290,8 +290,8 @@ func (p *parent) tried() string {
 		len(all), features.Things, once)
 }
 
-// decided counts the runs in which every law was decided. n is their number. free is the number of those whose plans
-// did not depend on other runs.
+// decided returns the number of completed runs in which no law was undecided, and how many of them had plans that did
+// not depend on other runs (free).
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {

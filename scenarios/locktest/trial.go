@@ -406,8 +406,8 @@ func (t *trial) impatient(c *calling, holder *hand) {
 		t.minWait())
 }
 
-// obeys cancels the context of a call to Lock while another client has the lock, and checks that Lock does not return
-// nil. Lock may go on waiting.
+// obeys cancels the context of a call to Lock while another client has the lock. It reports whether the client obeys:
+// Lock may return an error or go on waiting, but must not return nil while the other client has the lock.
 func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	c.cancel()
 	if !c.returnsWithin(t.minWait()) || c.err != nil || t.hasExpired(holder) {

@@ -105,8 +105,8 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard waits until done is closed, and kills the process if this takes too long. If started is set, guard also kills
-// the process if it does nothing for too long.
+// guard waits until done is closed. If this takes too long, it kills the process. If started is set, it also kills a
+// process that does nothing for too long.
 func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience

@@ -120,8 +120,9 @@ func distinct(trials []checker.Trial) (all []checker.Trial) {
 	return all
 }
 
-// settle revises the explanation of the violation so that it names the faults that the violation needs and omits the
-// others. It keeps the old explanation if the new one has a different kind of cause.
+// settle revises the explanation in f so that it names the needed faults and omits the idle ones, which the violation
+// does not need. If the new explanation has a different kind of cause, settle keeps the old one. either is set if each
+// of the needed faults alone is enough.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
 	strikesOf := func(places []int) (strikes []int) {

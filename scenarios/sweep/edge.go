@@ -48,8 +48,9 @@ type Edge struct {
 	Last, First   *Point
 	Before, After State
 	Exact         bool // Last and First are at most the resolution apart and have enough runs
-	// Stopped is set if the sweep was interrupted before it had located the edge exactly. If both Exact and Stopped are
-	// false, the point in the middle between Last and First is not a valid scenario.
+	// Stopped is set if the sweep was interrupted before it had located the edge exactly. If neither Exact nor Stopped
+	// is set, the sweep could go no further, because the point in the middle between Last and First is not a valid
+	// scenario.
 	Stopped bool
 }
 

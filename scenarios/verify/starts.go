@@ -192,7 +192,7 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 }
 
 // stated returns the end times of all validity periods that were reported to process p. They matter if p's clock jumps
-// back: the jump extends a period only if it happens no later than the period's end.
+// back, because a jump extends a period only if it happens no later than the period's end.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

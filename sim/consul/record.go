@@ -17,8 +17,9 @@ func due(m *raft.Member, x *session) history.Time {
 	return m.Due(max(x.expiry-m.Monotonic(), 0))
 }
 
-// record records what happens to a locked key. The first member that applies the entry records the event itself. Every
-// other member records that it now has a copy of the key, or no longer has one.
+// record records what happens to a locked key. The first member that applies the entry records the event itself. A
+// member that applies it later records that it now has a copy of the key, or no longer has one. In a replay, nothing is
+// recorded.
 func record(m *raft.Member, e *raft.Entry, k *entry, what history.Event, copied history.F) {
 	what.Type, what.Lock, what.Of = history.OK, history.Lock(k.Key), k.owner
 	switch {

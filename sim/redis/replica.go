@@ -26,7 +26,8 @@ func (n *Node) tickAfter(d time.Duration) {
 }
 
 // ticked does the work that is due once a second. A master counts the replicas that have sent an acknowledgment
-// recently. A replica sends an acknowledgment, or asks its master for all data.
+// recently. A replica that is linked to its master sends it an acknowledgment; any other replica asks its master for
+// all data.
 func (n *Node) ticked() {
 	switch {
 	case n.repl.master == "":

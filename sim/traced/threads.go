@@ -76,8 +76,8 @@ func (t *thread) signalStack() ([]byte, error) {
 	return stack, nil
 }
 
-// asks makes a stopped thread execute an extra system call, and returns the call's result. The thread must have stopped
-// on entry to another system call, which it makes afterward.
+// asks has a stopped thread execute an extra system call, and returns the call's result. The thread must have stopped
+// on entry to another system call, which it executes afterward.
 func (t *thread) asks(nr uint64, args ...uint64) (result int64, err error) {
 	entry := t.regs
 	r := entry

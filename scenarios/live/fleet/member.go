@@ -24,8 +24,8 @@ const Patience = 30 * time.Second
 // retryDelay is the delay before repeating a request that a member could not answer.
 const retryDelay = 5 * time.Millisecond
 
-// CanMember returns an error if a fault cannot be injected into the members of a cluster, which are processes of a Go
-// program with the given name. Otherwise, it returns nil.
+// CanMember returns an error if a fault cannot be injected into a cluster whose members are the given servers, or nil
+// if it can. Each member is a process of a Go program; program is its name for the error message.
 func CanMember(f nemesis.Fault, members []sim.ProcessID, program string) error {
 	isMember := func(p sim.ProcessID) bool { return slices.Contains(members, p) }
 	if err := CanCount(f, isMember); err != nil {

@@ -53,8 +53,8 @@ type Framed struct {
 // Door is what a client needs to connect to a server through a [Front]: an address and the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection. When it returns, the [Front] has accepted the connection. The loop calls took for each
-// frame, and ended when the connection ends.
+// DialFramed opens a connection. When it returns, the [Front] has accepted the connection. From then on, the loop
+// passes each frame to the function took. When the connection ends, it calls the function ended.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lookScript reads keys: each one's type, deadline in ms (-1: none) and value. If the server does not support
-// PEXPIRETIME, the script computes the deadline from the time left; time does not advance within a script.
+// lookScript returns the type, the deadline in ms (-1: none) and the value of each key. If the server does not support
+// PEXPIRETIME, the script computes the deadline from the time left and the current time, which does not advance within
+// a script.
 const lookScript = `local all = {}
 for i, key in ipairs(KEYS) do
   local kind, when, value = redis.call('TYPE', key).ok, -1, false

@@ -57,8 +57,8 @@ func (r *records) begin(o store.Onlooker) {
 	r.known = false
 }
 
-// end handles a server stop. The data before the stop will be compared with the data after the next start. lost is the
-// reason to record if some data is gone.
+// end is called when the server stops. It keeps the data, to be compared with the data after the next start. lost is
+// the reason to record if some of it is gone by then.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.before = r.standing()
 	r.lost, r.guess = lost, underWay

@@ -39,8 +39,8 @@ type Promise struct {
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
-// Tokened lists the promises of a lock that meets the requirements of Leased and also returns a fencing token, which it
-// gets in the same step as the lock.
+// Tokened lists the promises of a lock that meets the requirements of Leased and also gets a fencing token, in the same
+// step in which it is acquired.
 var Tokened = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.FencedLaws}, {Network, locktest.FencedLaws},
 	{Restarts, locktest.FencedLaws}, {Clocks, locktest.FencedLaws}}
 
