@@ -94,8 +94,8 @@ func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []histor
 }
 
 // answered returns the operations that illustrate porcupine's verdict on lock l, and whether that verdict is a
-// refutation. If there is no verdict, or if the lock has too many sections to draw and was not refuted, it returns no
-// operations.
+// refutation. It returns no operations if there is no verdict, or if the lock is not refuted but has too many sections
+// to draw.
 func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {
 		return nil, false

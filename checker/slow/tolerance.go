@@ -120,8 +120,8 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 }
 
 // judgedUntil returns the position up to which the conditions for judging a call must be met. If the call returned
-// within the bound, this is its return. Otherwise, it is the last event within the bound, and seen reports whether the
-// history goes on beyond the bound.
+// within the bound, this is its return, and seen is true. Otherwise, it is the last event within the bound, and seen
+// reports whether the history goes on beyond the bound.
 func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	due := r.time(call) + r.Header.Bound
 	if ret < r.none && r.time(ret) <= due {

@@ -126,8 +126,8 @@ func (w *worker) freeze(n int) {
 }
 
 // grew updates l after a run. now contains the number of goroutines of each kind, or is nil if the run did not leave
-// any behind. If there are now more goroutines of a kind, the run has left some of that kind behind. If there are not,
-// but an earlier run had left some of that kind behind, grew sets l.kept.
+// any behind. If there are more goroutines of a kind than after the previous run, this run has left some behind. If
+// there are not, but an earlier run had left some of that kind behind, grew sets l.kept.
 func (l *left) grew(now map[string]int) {
 	for kind := range l.everyRun {
 		l.kept = l.kept || now[kind] <= l.counts[kind]
