@@ -115,8 +115,8 @@ func excluding(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs scenarios from the catalog twice: with a stall added for each of
-// their pauses, and with each fault's kind replaced by its twin as well (see Twins). Only a full run tries them all.
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs scenarios from the catalog twice: with a stall added for each
+// of their pauses, and with each fault's kind replaced by its twin as well (see Twins). Only a full run tries them all.
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
