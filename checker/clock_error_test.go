@@ -41,7 +41,7 @@ func byOtherClocks(h *history.History, off func(history.Process) history.Time, m
 	return out
 }
 
-// turnedAround reports whether a verdict from inexact clocks contradicts the true one.
+// turnedAround reports whether a verdict based on inexact clocks contradicts the true one.
 func turnedAround(truth, got Outcome) bool {
 	switch got {
 	case Violated:

@@ -311,7 +311,8 @@ func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
 }
 
-// deposed reports whether the server of the event at position i had already been replaced as its group's master.
+// deposed reports whether the server that recorded the event at position i had already been replaced as its group's
+// master.
 func (t *judge) deposed(i int) bool {
 	p := t.History.Events[i].Process
 	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })

@@ -81,7 +81,8 @@ func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	}
 }
 
-// If attempts are counted, or if any client was notified, a client without a recorded notice counts as not notified.
+// If attempts are counted, or if any client was notified, a client without a recorded notification is taken for one
+// that was not notified.
 func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 	polls := fromLog(t, measured)
 	polls.Header.Attempts = 10

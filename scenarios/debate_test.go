@@ -24,8 +24,8 @@ var (
 	given   = regexp.MustCompile("`([a-z-]+(?:\\.[a-z-]+)+): ([^`]+)`")
 )
 
-// TestTheDebateIsDecidedAsItSays checks the table of arguments in DEBATE.md. Most rows name laws and state their
-// outcomes, and runs with a few seeds must have these outcomes. The others state probabilities (see checkOdds).
+// TestTheDebateIsDecidedAsItSays checks the table of arguments in DEBATE.md. Most rows name laws and their
+// outcomes: runs with a few seeds must come out in this way. The others state probabilities (see checkOdds).
 func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	rows := table(t, "DEBATE.md", "argument")
 	for _, row := range rows {

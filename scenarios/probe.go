@@ -149,8 +149,8 @@ func (p *prober) giveUp(call history.Event) {
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain makes the probe release its locks and then acquire each lock once more. Before making the new request, the
-// probe waits for the given time, and until all locks it held have expired.
+// askAgain makes the probe release its locks and then acquire each lock once more. Before it asks again, the probe
+// waits until the given time has passed and all the locks that it held have expired.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++

@@ -106,7 +106,7 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds reports whether an event for who must wait because the client is paused. If so, it stores the event until
+// clientHolds reports whether an event must wait because the client, who, is paused. If so, it stores the event until
 // the pause ends. If the client is a real process on the host, events never wait: the host's kernel receives the bytes,
 // and the process finds them when it continues.
 func (c *conn) clientHolds(who actor) bool {

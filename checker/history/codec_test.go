@@ -193,9 +193,9 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 		{Event{Process: "a", F: Lost}, "type is 0, but must be one of: invoke, ok, fail, info"},
 		{Event{Process: "a", F: "lots", Type: OK}, `unknown f "lots"`},
 		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: 6}, `"until" of a crash is 6: ` +
-			`it says when the process was last known to be alive, from 1 to the event's "time" (5)`},
+			`it is when the process was last known to be alive, and must be from 1 to the event's "time" (5)`},
 		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: -1}, `"until" of a crash is -1: ` +
-			`it says when the process was last known to be alive, from 1 to the event's "time" (5)`},
+			`it is when the process was last known to be alive, and must be from 1 to the event's "time" (5)`},
 		{Event{Process: "a", F: Lost, Type: OK, Until: 1}, "lost has the deadline of a key, which only key-set and " +
 			"key-prolonged may have"},
 		{Event{F: Lost, Type: OK}, "the name of the process is empty"},

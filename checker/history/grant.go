@@ -72,7 +72,8 @@ func (e *Event) wrongSent() error {
 func (e *Event) wrongCrash() error {
 	if e.Until < 1 || e.Until > e.Time {
 		return fmt.Errorf("\"until\" of a crash is %d: "+
-			"it says when the process was last known to be alive, from 1 to the event's \"time\" (%d)", e.Until, e.Time)
+			"it is when the process was last known to be alive, and must be from 1 to the event's \"time\" (%d)",
+			e.Until, e.Time)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type Handback struct {
 	// Expired means that one of the keys expired before the bound had passed. End is then the position of the record
 	// that shows this.
 	Expired bool
-	// positions of the records that set the keys, if the release did not remove any of them; empty if it had an effect
+	// positions of the records that set the keys; empty if the release removed any of them
 	Left []int32
 }
 

@@ -110,8 +110,8 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// finished returns when the client gave up the lock. This is when its release returned or, if the acquire was not
-// granted, when the acquire returned.
+// finished returns the time at which the client gave up the lock: its release returned or, if the acquire was not
+// granted, the acquire did.
 func (t *Trace) finished(a *Ask) history.Time { return t.Time(t.ended(a)) }
 
 // ended returns the position at which the client gave up the lock. See finished.

@@ -36,8 +36,8 @@ func crowd(n int) *history.History {
 	return h
 }
 
-// TestEachLaneHasItsOwnMark checks that no two lanes have the same mark. Clients for which there is no mark left share
-// one that stands for nothing else, and the legend names each of them whose mark is drawn.
+// TestEachLaneHasItsOwnMark checks that no two lanes have the same mark. The exception is a lane for which no mark is
+// left: all such lanes share one mark, which nothing else uses, and the legend names their clients.
 func TestEachLaneHasItsOwnMark(t *testing.T) {
 	for n := range 100 {
 		l := Arrange(crowd(n+1), nil)

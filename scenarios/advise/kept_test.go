@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// TestAdvisedFilesKeepWhatIsPromised explores the file that the advice wrote, with faults of the kinds that broke the
-// scenario and with seeds that the advice has not used. Promises that are kept according to the advice must not be
-// broken. A promise that no lock can keep may be broken only in the ways that the advice states.
+// TestAdvisedFilesKeepWhatIsPromised explores the scenario file that the advice produced, with faults of the kinds that
+// broke the scenario and with seeds that the advice has not used. Promises that are kept according to the advice must
+// not be broken. A promise that no lock can keep may be broken only in the ways that the advice states.
 //
 // FENCEPOST_ADVICE contains names of the catalog's scenarios, separated by commas, or is "all". Testing all takes about
 // an hour on one core.

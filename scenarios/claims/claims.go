@@ -68,8 +68,8 @@ type Run struct {
 
 // Runs performs the given number of rounds of runs and passes each run to visit, until visit returns false. A round
 // runs every subject once or, by default, only every third subject. The first round uses the subject's own faults; each
-// later round uses a plan of a Walk. In every second one of these later rounds, each subject is replaced by a variation
-// of it. Two goroutines must not call Runs at the same time.
+// later round uses a plan of a Walk. In every other later round, each subject is replaced by a variation of
+// it. Two goroutines must not call Runs at the same time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()

@@ -232,8 +232,8 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 }
 
 // atOnce lists the laws that are violated at a single event. Any history that contains this event and the witness's
-// other events shows the violation. Other laws depend on what must happen within a certain time, or on how all values
-// that were read can be explained.
+// other events shows the violation. Other laws depend on what must happen within a certain time, or on whether all
+// the values that were read can be explained.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
 // TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen checks that later events do not undo a violation: if a prefix of a

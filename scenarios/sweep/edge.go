@@ -95,8 +95,8 @@ type crossing struct {
 	known      []*Point       // valid points in ascending order: the two ends and the points tried between them
 	tried      []*Point       // points tried between the ends, valid or not
 	blocked    map[int64]bool // values for which the middle of the gap after the value is not a valid scenario
-	// unusual lists the numbers of the runs whose outcome differed from that of the first runs at the same value. All
-	// values are tried with the same seeds, so these runs are likely to have a different outcome at nearby values, too.
+	// unusual lists the numbers of the runs whose outcome was not that of the first runs at the same value. All values
+	// are tried with the same seeds, so the same runs are likely to differ at nearby values, too.
 	unusual []int
 }
 

@@ -106,7 +106,7 @@ func (l *Line) shares(key string) string {
 	return "broken " + strings.Join(parts, ", ")
 }
 
-// chance says in how many runs the law is broken at the value At.
+// chance says in how many runs the law is broken if the key has the value At.
 func (s *Stretch) chance(key string) string {
 	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
 }

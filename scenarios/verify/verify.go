@@ -39,8 +39,8 @@ type Options struct {
 	KeepFaults bool   // the scenario's own faults strike in every run and are not counted
 	Seed       uint64 // seed of back-offs and owner values
 	Budget     int    // maximum number of runs; started work is still finished; 0: no limit
-	// Requests makes the verification try each single fault in one run: the run with seed Seed and the delays that this
-	// seed draws. Faults must be 1, and Delays, Orders and AllEnds must not be set.
+	// Requests makes the verification try each single fault in one run, which has the seed Seed and the delays drawn
+	// from it. Faults must be 1, and Delays, Orders and AllEnds must not be set.
 	Requests bool
 	// Crew tries the placements. Its Hands are workers created by NewWorker. For each number of faults, its Progress
 	// function is called with the number of positions (jobs) that are done.

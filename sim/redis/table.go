@@ -70,7 +70,7 @@ func (c nodeCommand) forVersions(v versionRange) nodeCommand {
 }
 
 // byVersion returns the two table entries of a command that scripts may call only in Redis 8: one entry for Redis 8,
-// and one for the other simulated versions. (Redis allows these calls since 7.2, which is not simulated.)
+// and one for the other simulated versions. (Redis has allowed these calls since 7.2, which is not simulated.)
 func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{row(name, arity, flags|noScript, run).withKeys(keys).forVersions(before8),
 		row(name, arity, flags, run).withKeys(keys).forVersions(only8)}

@@ -113,8 +113,8 @@ func onBoth(t *testing.T, play func(p *player)) {
 	fleettest.SameLists(t, "records", real, fleettest.RecordsOf(simulated))
 }
 
-// TestASessionEnds checks that a session ends after twice its TTL, or at once by a fault, that this releases its key,
-// and that nobody can acquire the key until the lock delay has passed.
+// TestASessionEnds checks that a session ends after twice its TTL, or at once if a fault ends it. This releases its
+// key, and nobody can acquire the key until the lock delay has passed.
 func TestASessionEnds(t *testing.T) {
 	const lockDelay = 3 * time.Second
 	for how, after := range map[string]time.Duration{"expires": 20 * time.Second, "is ended by a fault": 0} {

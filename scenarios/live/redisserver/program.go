@@ -83,7 +83,7 @@ func (s *Server) ready() bool {
 	return err == nil && !strings.HasPrefix(v.Text, "LOADING")
 }
 
-// end ends the process, and changes the server's files as the kind of stop requires.
+// end ends the process, and brings the server's files into the state in which this kind of stop leaves them.
 func (s *Server) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		s.Daemon.ShutDown(patience, askAgain)

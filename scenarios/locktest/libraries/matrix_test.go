@@ -75,8 +75,8 @@ type cell struct {
 // replicated reports whether a library's servers have replicas.
 func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
 
-// cells returns one library's cells. It leaves out failovers for a library without replicas, and work that takes longer
-// than the TTL for a lock that nobody renews.
+// cells returns one library's cells of the matrix. There is no cell for failovers if the library has no replicas, and
+// none for work that takes longer than the TTL if nobody renews the lock.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
 		if f.name == "failovers" && !l.replicated() {

@@ -277,7 +277,7 @@ type Title struct {
 // Title returns the holding's key name, member and owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
-// Gone returns the event that records the end of the holding.
+// Gone returns the event that records that the lock is no longer held.
 func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
