@@ -115,8 +115,8 @@ func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	return nil
 }
 
-// upTo returns a copy of l in which the lateness ends when the client sent its late request, not when the request took
-// effect. If the late action was not a request, upTo returns l unchanged.
+// upTo returns a copy of l that ends when the client sent its late request, and not when that request took effect. If
+// the late action was not a request, upTo returns l unchanged.
 func (l lateness) upTo(calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {

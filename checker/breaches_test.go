@@ -143,8 +143,9 @@ func TestABreachIsExplainedAgain(t *testing.T) {
 	}
 }
 
-// TestEachBreachAtOneEventIsExplainedAgain explains two breaches again that one event causes between the same clients:
-// a token is repeated, and it is lower than another one. Each must keep its own cause.
+// TestEachBreachAtOneEventIsExplainedAgain takes two breaches that one event causes between the same clients, and
+// explains both a second time. The event's token is a repeated one, and it is lower than another one. Each breach must
+// keep its own cause.
 func TestEachBreachAtOneEventIsExplainedAgain(t *testing.T) {
 	h := fromLog(t, `header servers=redis-1 ttl=10s
 		0s fault client-3: pause client-3 for 1s at 0s

@@ -229,7 +229,7 @@ func (t *judge) deposedStory(r *record) string {
 	}
 	if e.F == history.KeyProlonged {
 		return sentence("%s extended the key of %s at %v, after it had been replaced as master; "+
-			"on the server on which the key of %s was set at %v, the first key had expired at %v: "+
+			"on the server that set the key of %s at %v, the first key had expired at %v: "+
 			"two masters served one group of replicas%s",
 			e.Process, t.ProcessOf(e.Lock, e.Of), e.Time, t.ProcessOf(b.Lock, b.Of), b.Time,
 			t.History.Events[r.gone].Time,

@@ -48,8 +48,8 @@ var clauses = []clause{
 	says(`the key had expired((?:,? (?:and )?on NAME at TIME)+)`, (*proof).alsoExpired),
 	says(`, so it expired at TIME, not at TIME`, (*proof).undone),
 	says(`NAMED set the key of NAMED at TIME, and NAMED set the key of NAMED at TIME`, (*proof).twoMasters),
-	says(`NAMED extended the key of NAMED at TIME, after it had been replaced as master; on the server on which the `+
-		`key of NAMED was set at TIME, the first key had expired at TIME`, (*proof).prolongedByDeposed),
+	says(`NAMED extended the key of NAMED at TIME, after it had been replaced as master; on the server that set the `+
+		`key of NAMED at TIME, the first key had expired at TIME`, (*proof).prolongedByDeposed),
 	says(`NAMED extended the lease of NAMED at TIME; NAMED had become the leader at TIME, had taken `+
 		`over all leases, and ended this lease at TIME`, (*proof).prolongedInVain),
 

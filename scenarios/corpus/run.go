@@ -20,8 +20,8 @@ type Options struct {
 	Starts  int    // number of searches of each mutant, which start from seeds that are far apart; at least 1
 	Unaimed bool   // repeat the searches without faults that are aimed at events
 	Sound   int    // total number of runs of all sound locks: 0, or at least one per lock
-	// Crew performs the runs. Its Hands are workers that NewWorker returned. It reports how many searches have ended,
-	// and how many of the sound locks' runs have.
+	// Crew performs the runs. Its Hands are workers that NewWorker returned. It reports how many searches and how many
+	// runs of sound locks have ended.
 	campaign.Crew `json:"-"`
 	// Now is the host's clock. It is used to measure how long a mutant's searches take. If it is nil, nothing is
 	// measured.

@@ -355,9 +355,10 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt checks that faults that name a message strike, both with a user's client and
-// with one of Fencepost's own. Such a fault may affect the message itself, or strike another target when the message
-// leaves or arrives. If the named message is never sent, the report must list the messages that were sent.
+// TestAFaultThatNamesAMessageStrikesIt checks that a fault whose trigger is a message takes effect, both with a
+// user's client and with one of Fencepost's own. Such a fault may affect the message itself, or
+// strike another target when the message leaves or arrives. If the named message is never sent, the report must list
+// the messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,

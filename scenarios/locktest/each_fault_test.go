@@ -82,9 +82,9 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber checks that the report of a failure gives the command for the subtest that
-// repeats it, whose name contains the fault's number. The summary must name the fault, and the shrunk plan must be
-// stored in a file.
+// TestASingleFaultIsRepeatedByItsNumber checks that the report of a failure contains a command that repeats it. The
+// command runs a subtest, and the subtest's name contains the fault's number. The summary must name the fault, and the
+// shrunk plan must be stored in a file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {

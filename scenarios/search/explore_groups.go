@@ -51,7 +51,7 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict returns the finding with f's law and cause in the smallest plan's run, or nil if there is none.
+// verdict looks at the run of the smallest plan, and returns its finding with f's law and cause, or nil if it has none.
 func (f *ReducedFinding) verdict() *checker.Finding {
 	found := f.Run.Verdict.Of(f.Law)
 	return found.By(f.Cause)

@@ -70,8 +70,8 @@ func newCampaign[C any](t *testing.T, begin func() (C, error)) C {
 	return c
 }
 
-// TestTheFirstPlansOfFindingsAreKept checks that each finding's stored plan is the plan that was drawn, even in a
-// process that has only the record of the search.
+// TestTheFirstPlansOfFindingsAreKept checks that the plan that is stored with a finding is the plan that was drawn,
+// even in a process that has only the record of the search.
 func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	e := newCampaign(t, func() (*Result, error) {

@@ -87,8 +87,8 @@ func (r *Run) idle() string {
 	return IdleFaults(n[NeverStruck], n[StruckInVain], len(r.Plan))
 }
 
-// IdleFaults says how many of the faults never struck, in one run or in any of several runs, and how many struck only
-// while no affected client held or requested a lock. It returns "" if there are none of either kind.
+// IdleFaults says how many of the faults never struck in any of the runs, and how many struck only while no affected
+// client held or requested a lock. It returns "" if there are none of either kind.
 func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {

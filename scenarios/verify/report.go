@@ -303,7 +303,7 @@ func (r *Report) suite() document.Suite {
 			c.Result, c.Message = document.Undecided, fmt.Sprintf("undecided in %d schedules", l.Undecided)
 		case v.outcome() != checker.Holds.String():
 			c.Result = document.NotJudged
-			c.Message = fmt.Sprintf("not reached: kept in %d schedules before the search ended", l.Holds)
+			c.Message = fmt.Sprintf("not reached: the law held in %d schedules before the search ended", l.Holds)
 		case l.Holds == 0:
 			c.Result, c.Message = document.NotJudged, "no schedule exercised it"
 		}

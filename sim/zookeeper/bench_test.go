@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// BenchmarkSchedule measures complete runs with three members and two clients that acquire a lock twice each. The runs
-// are recorded but not checked.
+// BenchmarkSchedule measures complete runs with three members and two clients, each of which acquires a lock twice.
+// The runs are recorded but not checked.
 func BenchmarkSchedule(b *testing.B) {
 	s := newService(b, 1)
 	events, seed := 0, uint64(0)

@@ -230,8 +230,8 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestWhatRealServersDoNotRecordIsNoDifference checks that it does not count as a difference if the real servers merely
-// do not record why keys vanish. It is a difference if anything else is decided in only one of the two runs.
+// TestWhatRealServersDoNotRecordIsNoDifference checks that two runs agree if they differ only because real servers do
+// not record why keys vanish. They do not agree if a law is decided in only one of them for any other reason.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
