@@ -117,7 +117,7 @@ func TestThePageAsFiles(t *testing.T) {
 		n := len(all.Took)
 		t.Logf("%s: %d verdicts, median %.1f ms, p99 %.1f ms; whole reports %.1f and %.1f ms", where, n,
 			all.Verdicts[n/2], all.Verdicts[n*99/100], all.Took[n/2], all.Took[n*99/100])
-		if n < 100*seeds || len(all.Digests) != n {
+		if n < 100*seeds || len(all.Digests) < 100*seeds {
 			t.Errorf("%s: only %d answers, with %d digests", where, n, len(all.Digests))
 		}
 	}
