@@ -132,7 +132,8 @@ func TestThePageAsFiles(t *testing.T) {
 // be a browser.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// TestAThousandGestures drags a fault a thousand times and checks that the page's memory does not keep growing.
+// TestAThousandGestures moves a fault with the keyboard a thousand times, and checks that the page's memory does not
+// grow by more than 5 MB.
 func TestAThousandGestures(t *testing.T) {
 	if !full() {
 		t.Skip("a thousand gestures take a minute; FENCEPOST_FULL=1 makes them")
@@ -157,7 +158,7 @@ func TestAThousandGestures(t *testing.T) {
 	pull(1000)
 	after := size()
 	t.Logf("the page holds %.1f MB after 100 gestures, %.1f MB after 1,100", before, after)
-	if after > 2*before {
+	if after > before+5 {
 		t.Errorf("the page holds %.1f MB after 100 gestures, and %.1f MB after 1,100", before, after)
 	}
 }
