@@ -349,19 +349,14 @@ func (s *section) write(seen string) {
 		e.Type = history.OK
 	case answered && n == 2:
 		e.Type, e.Why = history.Fail, history.AlreadyApplied
+	case answered && n == 3:
+		e.Type, e.Why = history.Fail, history.CompareFailed
 	case answered:
-		e.Type, e.Why = history.Fail, s.refusal()
+		e.Type, e.Why = history.Fail, history.StaleToken
 	default:
 		e.Type, e.Why = history.Info, history.NoReply
 	}
 	s.env.Record(e)
-}
-
-func (s *section) refusal() history.Why {
-	if s.resource.Writes == CompareAndSet && s.resource.Fencing == FencingOff {
-		return history.CompareFailed
-	}
-	return history.StaleToken
 }
 
 func (s *section) token() string { return strconv.FormatInt(int64(s.guard().hold.Token), 10) }

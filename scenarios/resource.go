@@ -5,7 +5,7 @@ package scenarios
 // check fencing tokens. It never fails and has no clock.
 //
 // READ  lock token                  -> the value; 0 refused
-// WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
+// WRITE lock token value read job   -> 1 applied, 0 stale token; 2 applied before, 3 the value had changed
 
 import (
 	"strconv"
@@ -77,7 +77,7 @@ func (r *resource) Serve(q *sim.Incoming) {
 func (r *resource) read(q *sim.Incoming, g *register, e history.Event) {
 	e.Op = history.Read
 	if r.rules.Lower && e.Token < g.token {
-		r.refuse(q, e, history.StaleToken)
+		r.refuse(q, e)
 		return
 	}
 	if r.rules.Lower {
@@ -95,10 +95,12 @@ func (r *resource) write(q *sim.Incoming, g *register, e history.Event) {
 	switch {
 	case r.rules.Lower && e.Token < g.token,
 		r.rules.Equal && e.Token <= g.token:
-		r.refuse(q, e, history.StaleToken)
+		r.refuse(q, e)
 		return
 	case r.rules.Changed && seen != g.value:
-		r.refuse(q, e, history.CompareFailed)
+		e.Type, e.Why = history.Fail, history.CompareFailed
+		r.host.Record(e)
+		r.answer(q, 3)
 		return
 	case r.rules.Again && g.jobs[job]:
 		e.Type, e.Why = history.Fail, history.AlreadyApplied
@@ -112,8 +114,9 @@ func (r *resource) write(q *sim.Incoming, g *register, e history.Event) {
 	r.answer(q, 1)
 }
 
-func (r *resource) refuse(q *sim.Incoming, e history.Event, why history.Why) {
-	e.Type, e.Why = history.Fail, why
+// refuse refuses a request because its token is stale.
+func (r *resource) refuse(q *sim.Incoming, e history.Event) {
+	e.Type, e.Why = history.Fail, history.StaleToken
 	r.host.Record(e)
 	r.answer(q, 0)
 }

@@ -94,25 +94,28 @@ func (p *Pipe) Close() {
 	p.c.close()
 }
 
-// CutRequest parses the first request in b. It returns the request's arguments and the bytes after it. args is nil if
-// the request is still incomplete. The only possible error is [ErrProtocol]. A request without arguments, which Redis
-// ignores, is also an error.
+// CutRequest parses the first request in b. It returns the request's arguments and the bytes after it. If the request
+// is still incomplete, args is nil and rest is b. If the request has no arguments, which Redis ignores, args is nil and
+// rest is shorter than b. The only possible error is [ErrProtocol].
 func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
-	if rest == nil || err != nil {
-		return nil, nil, err
-	}
-	if n < 1 {
-		return nil, nil, ErrProtocol
+	switch {
+	case rest == nil || err != nil:
+		return nil, b, err
+	case n < 1:
+		return nil, rest, nil
 	}
 	args = make([]string, 0, min(n, len(rest)/len("$0\r\n\r\n"))) // n may be wrong, so it must not reserve memory
 	for range n {
 		var size int
 		if size, rest, err = cutNumber(rest, '$'); rest == nil || err != nil {
-			return nil, nil, err
+			return nil, b, err
+		}
+		if size < 0 {
+			return nil, b, ErrProtocol
 		}
 		if len(rest) < size+2 {
-			return nil, nil, nil
+			return nil, b, nil
 		}
 		args = append(args, string(rest[:size]))
 		rest = rest[size+2:]
@@ -136,7 +139,7 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	}
 	text := string(bytes.TrimSuffix(b[min(1, end):end], []byte("\r")))
 	n, err = strconv.Atoi(text)
-	if err != nil || n < 0 || n > longest || text != strconv.Itoa(n) { // no plus sign and no leading zeros
+	if err != nil || n > longest || text != strconv.Itoa(n) { // no plus sign and no leading zeros
 		return 0, nil, ErrProtocol
 	}
 	return n, b[end+1:], nil

@@ -228,3 +228,26 @@ func TestARequestReservesNoMemoryForArgumentsThatHaveNotArrived(t *testing.T) {
 		t.Errorf("%d bytes", used)
 	}
 }
+
+// TestRequestsAreCutAsByRedis expects what redis-server 7.0.15 does with an announced number of arguments: it ignores
+// requests without arguments, and rejects numbers that are not written as Redis writes them.
+func TestRequestsAreCutAsByRedis(t *testing.T) {
+	const ping = "*1\r\n$4\r\nPING\r\n"
+	for _, empty := range []string{"*0\r\n", "*-1\r\n", "*-5\r\n", "*-2147483649\r\n"} {
+		args, rest, err := CutRequest([]byte(empty + ping))
+		if args != nil || string(rest) != ping || err != nil {
+			t.Errorf("%q: %q, %q, %v", empty, args, rest, err)
+		}
+	}
+	for _, part := range []string{"", "*", "*0", "*-1\r", "*1\r\n", "*1\r\n$4\r\nPIN", ping[:len(ping)-1]} {
+		if args, rest, err := CutRequest([]byte(part)); args != nil || string(rest) != part || err != nil {
+			t.Errorf("%q: %q, %q, %v", part, args, rest, err)
+		}
+	}
+	for _, wrong := range []string{"*\r\n", "*-0\r\n", "*00\r\n", "*-01\r\n", "*+1\r\n", "*-99999999999999999999\r\n",
+		"*2147483648\r\n", "*1\r\n$-1\r\n", "$1\r\n"} {
+		if args, _, err := CutRequest([]byte(wrong + ping)); args != nil || err != ErrProtocol {
+			t.Errorf("%q: %q, %v", wrong, args, err)
+		}
+	}
+}

@@ -98,10 +98,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 		return nil, err
 	}
 	st := &stage{Options: o, seed: p.Seed, standing: map[place]owned{},
-		locks: o.Scenario.Locks(), groups: o.Scenario.Targets().Groups, refusal: history.StaleToken}
-	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
-		st.refusal = history.CompareFailed
-	}
+		locks: o.Scenario.Locks(), groups: o.Scenario.Targets().Groups}
 	var err error
 	if st.clock, err = st.newClock(); err != nil {
 		return nil, err

@@ -255,14 +255,18 @@ func (s *state) accessed(r sim.Reply) {
 	h := k.holds[a.lock]
 	e := a.event(history.OK, h)
 	if a.write {
+		answer := r.Raw()
 		switch n, _ := r.Int(); n {
 		case 0:
-			e.Type, e.Why = history.Fail, k.stage.refusal
+			e.Type, e.Why = history.Fail, history.StaleToken
 		case 2:
 			e.Type, e.Why = history.Fail, history.AlreadyApplied
+		case 3:
+			e.Type, e.Why = history.Fail, history.CompareFailed
+			answer = sim.AppendInt(nil, 0) // to a program, every refusal is 0
 		}
 		k.record(e)
-		s.answer(r.Raw())
+		s.answer(answer)
 		return
 	}
 	value, ok := r.Bulk()

@@ -38,7 +38,6 @@ type stage struct {
 
 	locks     []history.Lock
 	standing  map[place]owned // owner values of all existing keys
-	refusal   history.Why     // the reason why the resource refuses writes
 	ungranted int             // number of reported grants for which no server has set a key
 
 	begun     bool      // whether the scenario has begun

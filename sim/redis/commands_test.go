@@ -196,6 +196,22 @@ func TestVersionIsGivenInEveryText(t *testing.T) {
 	}
 }
 
+// TestInfoOmitsAnEmptyDatabase compares INFO's section about keys with Redis's, without a key and with one.
+func TestInfoOmitsAnEmptyDatabase(t *testing.T) {
+	real := startRealRedis(t).dial()
+	m := newMachine(Config{})
+	for _, change := range []string{"FLUSHALL", "SET key value", "DEL key"} {
+		args := strings.Fields(change)
+		m.args("client-1/1", args...)
+		real.do(args...)
+		got, want := m.args("client-1/1", "INFO", "keyspace"), real.do("INFO", "keyspace")
+		if strings.Contains(got, "db0:keys=1") != strings.Contains(want, "db0:keys=1") ||
+			strings.Contains(got, "db0") != strings.Contains(want, "db0") {
+			t.Errorf("after %s: %q, and of Redis %q", change, got, want)
+		}
+	}
+}
+
 // TestDocumentOfCommands checks that COMMANDS.md agrees with the node's command tables.
 func TestDocumentOfCommands(t *testing.T) {
 	var b strings.Builder

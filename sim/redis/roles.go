@@ -97,7 +97,10 @@ func info(n *Node, args []string) {
 		b.WriteString("# Cluster\r\ncluster_enabled:" + enabled + "\r\n")
 	}
 	if wanted("keyspace") {
-		b.WriteString("# Keyspace\r\ndb0:keys=" + strconv.Itoa(n.data.Size()) + "\r\n")
+		b.WriteString("# Keyspace\r\n")
+		if size := n.data.Size(); size > 0 {
+			b.WriteString("db0:keys=" + strconv.Itoa(size) + "\r\n")
+		}
 	}
 	n.data.ReplyText(b.String())
 }

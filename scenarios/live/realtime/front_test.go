@@ -253,11 +253,12 @@ func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is not a command",
 		"GET \"a\"\r\n":            "-ERR Protocol error: fencepost: this is not a command",
-		"*0\r\n":                   "-ERR Protocol error: fencepost: this is not a command",
+		"*00\r\n":                  "-ERR Protocol error: fencepost: this is not a command",
 		strings.Repeat("x", 70000): "-ERR Protocol error: fencepost: this is not a command",
 		"*1\r\n$4\r\nPI":           "EOF",
 		"PING\r\n":                 "+PONG",
 		"\r\n\nping\n":             "+PONG",
+		"*0\r\n*-1\r\nPING\r\n":    "+PONG",
 		"SYNC\r\n":                 "-ERR fencepost: SYNC is not simulated: it administers a real server",
 	} {
 		r := newRig(t, plain{}, 0)

@@ -17,13 +17,10 @@ var errInline = errors.New("the bytes are neither a RESP array nor an inline com
 
 // cutRequest parses the first request in b, and returns its words and the bytes after it. A request is an array of bulk
 // strings, or an inline command without quotes, such as a health check's "PING". args is nil if the request is
-// incomplete. It is also nil for an empty line, which is skipped.
+// incomplete. It is also nil for an empty line or an empty array, which is skipped.
 func cutRequest(b []byte) (args []string, rest []byte, err error) {
 	if b[0] == '*' {
-		if args, rest, err = sim.CutRequest(b); args == nil {
-			rest = b
-		}
-		return args, rest, err
+		return sim.CutRequest(b)
 	}
 	line, rest, whole := bytes.Cut(b, []byte("\n"))
 	text := strings.TrimSuffix(string(line), "\r")

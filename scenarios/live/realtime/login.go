@@ -87,7 +87,7 @@ func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 		case err != nil:
 			c.refuse("-" + noAuth)
 			c.hangUp()
-		case len(args) == 0 && len(rest) < len(b): // an empty line
+		case len(args) == 0 && len(rest) < len(b): // an empty line or array
 			b = rest
 		case len(args) == 0 && len(b) > mostUnverified:
 			c.hangUp()

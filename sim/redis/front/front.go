@@ -196,10 +196,13 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 		if err != nil {
 			return err
 		}
-		if args == nil {
+		if args == nil && len(rest) == len(w.half) {
 			return nil
 		}
 		w.half = rest
+		if args == nil {
+			continue
+		}
 		of, err := w.caller.behalf(args)
 		if err != nil {
 			return err
