@@ -371,6 +371,12 @@ func TestBoundsThatNoRunCanMeetAreRefused(t *testing.T) {
 			if !why || !strings.Contains(err, bound) || !strings.HasPrefix(err, "f.yaml:6:") {
 				t.Errorf("%s %s: %s", metric, bound, err)
 			}
+			if _, advice, ok := strings.Cut(err, "; write "); ok {
+				advised, _, _ := strings.Cut(advice, " ")
+				if err := refused(metric, advised); err != nil {
+					t.Errorf("%s %s: the advice is refused, too: %v", metric, bound, err)
+				}
+			}
 		}
 	}
 }

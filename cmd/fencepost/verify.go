@@ -160,13 +160,7 @@ func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err
 		}
 		k := nemesis.Kinds[i]
 		if !scope.Tries(k) {
-			why := "it affects nothing in this scenario"
-			for _, r := range scope.None {
-				if r.Kind == k {
-					why = r.Why
-				}
-			}
-			return nil, fmt.Errorf("%s is not tried: %s", k, why)
+			return nil, fmt.Errorf("%s is not tried: %s", k, scope.WhyNot(k))
 		}
 		if !slices.Contains(chosen, k) {
 			chosen = append(chosen, k)

@@ -79,8 +79,12 @@ func ReadMetrics(r *Reader, n ast.Node, names *nemesis.Names) (bounds []Bound) {
 		switch most := m.most(); {
 		case !ok:
 		case b.Max < 0:
-			r.Problem(StartOf(value), "", "no run can meet the bound %s: %s is never below 0; write 0 for exactly 0",
-				Found(b.Text), m.name)
+			zero := "0"
+			if m.unit == inSeconds {
+				zero = "0s"
+			}
+			r.Problem(StartOf(value), "", "no run can meet the bound %s: %s is never below %s; "+
+				"write %[3]s for exactly %[3]s", Found(b.Text), m.name, zero)
 		case b.Min > most:
 			r.Problem(StartOf(value), "", "no run can meet the bound %s: %s is never above 100%%; "+
 				"write 100%% for exactly 100%%", Found(b.Text), m.name)

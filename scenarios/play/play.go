@@ -78,7 +78,7 @@ type planned struct {
 	Event int    `json:"event"` // index in the history of the event at which the fault struck; -1 if it never struck
 	From  int64  `json:"from"`  // true times in ns at which the fault struck and ended
 	To    int64  `json:"to"`
-	Moves bool   `json:"moves"` // whether the fault strikes at a time and not at a message, so that it can be moved
+	Moves bool   `json:"moves"` // whether it has a trigger and does not strike one numbered message, so that its start can be dragged
 	Ends  bool   `json:"ends"`  // whether its end can be dragged
 	Size  bool   `json:"size"`  // whether dragging its end changes how long it delays a message
 	Idle  string `json:"idle"`  // why it certainly had no effect; empty if it may have had one

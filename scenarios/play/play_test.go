@@ -377,6 +377,21 @@ func TestWorks(t *testing.T) {
 	}
 }
 
+// TestAnExplorationSaysWhatItLeavesOut explores a scenario that breaks in many ways. The answer must say how many of
+// the findings the report shows.
+func TestAnExplorationSaysWhatItLeavesOut(t *testing.T) {
+	a := ask(t, request{Do: "explore", State: State{Seed: 1, Text: "name: x\nservers: {redis: 1}\nclients: 3\n" +
+		"lock: {protocol: setnx-expire, ttl: 1s, release: del}\nwork: {hold: 2s, writes: 2}\n"}})
+	if a.Problem != nil {
+		t.Fatal(a.Problem.Says)
+	}
+	shown := len(a.Done.States)
+	want := fmt.Sprintf("the report shows %d of ", mostCut)
+	if shown != mostCut || !strings.HasPrefix(a.Done.Words, want) {
+		t.Errorf("%d findings are shown, and the page says %q", shown, a.Done.Words)
+	}
+}
+
 func BenchmarkShow(b *testing.B) {
 	text, err := json.Marshal(request{Do: "show", State: begin(b, "kleppmann-gc-pause")})
 	if err != nil {

@@ -39,7 +39,7 @@ type reply struct {
 
 // outcome is the result of a longer task.
 type outcome struct {
-	Words  string     `json:"words"`  // result of edge
+	Words  string     `json:"words"`  // the edge, or how many findings the report leaves out
 	Report string     `json:"report"` // the task's report, as HTML
 	States []proposal `json:"states"` // states that the reader can open
 }
@@ -115,7 +115,7 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 // exploredSeeds is the number of random plans that an exploration runs, starting with the state's seed.
 const exploredSeeds = 1000
 
-// mostCut is the maximum number of findings to shrink in an exploration.
+// mostCut is the maximum number of findings that an exploration shrinks and reports.
 const mostCut = 5
 
 // explore runs the scenario under random faults, and shrinks the violations that it finds.
@@ -134,8 +134,8 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	}
 	report := &search.Report{Result: found, Subject: o.scenario, Within: plans.Within,
 		Interrupted: ctx.Err() != nil}
-	done := &outcome{}
 	few := found.Findings[:min(mostCut, len(found.Findings))]
+	done := &outcome{Words: leftOut(len(few), len(found.Findings))}
 	for i, f := range few {
 		crew.Report("findings cut down", i, len(few))
 		small, err := search.Shrink(ctx, o.scenario, plans.Plan(f.First), search.Violation{Law: f.Law,
@@ -155,6 +155,14 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	}
 	done.Report = report.Document().Fragment()
 	return done, nil
+}
+
+// leftOut says how many of an exploration's findings the report shows, or "" if it shows all of them.
+func leftOut(shown, found int) string {
+	if shown == found {
+		return ""
+	}
+	return fmt.Sprintf("the report shows %d of %d findings", shown, found)
 }
 
 // cut makes the plan as small as possible without losing its most serious violation.

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -93,6 +94,32 @@ func (s *Scope) restrictedTo(kinds []nemesis.Kind) Scope {
 // Tries reports whether faults of the given kind are tried.
 func (s *Scope) Tries(k nemesis.Kind) bool {
 	return slices.Contains(s.Every, k) || slices.ContainsFunc(s.Random, func(r Reason) bool { return r.Kind == k })
+}
+
+// WhyNot says why faults of the given kind are not tried.
+func (s *Scope) WhyNot(k nemesis.Kind) string {
+	for _, r := range s.None {
+		if r.Kind == k {
+			return r.Why
+		}
+	}
+	return "it affects nothing in this scenario"
+}
+
+// whyNothing says why no kind is tried. It names kinds with the same reason together.
+func (s *Scope) whyNothing() string {
+	var reasons []string
+	kinds := map[string][]string{}
+	for _, r := range s.None {
+		if kinds[r.Why] == nil {
+			reasons = append(reasons, r.Why)
+		}
+		kinds[r.Why] = append(kinds[r.Why], r.Kind.String())
+	}
+	for i, why := range reasons {
+		reasons[i] = strings.Join(kinds[why], ", ") + ": " + why
+	}
+	return strings.Join(reasons, "; ")
 }
 
 func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {

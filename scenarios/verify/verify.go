@@ -140,9 +140,13 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 		all = all.Enumerated()
 	}
 	v := &Verification{Scenario: s, Options: o, Scope: all.restrictedTo(o.Kinds)}
-	impossible := slices.ContainsFunc(o.Kinds, func(k nemesis.Kind) bool { return !all.Tries(k) })
-	if impossible || o.Faults > 0 && len(v.Scope.Every)+len(v.Scope.Random) == 0 {
-		return nil, errNoKind
+	for _, k := range o.Kinds {
+		if !all.Tries(k) {
+			return nil, fmt.Errorf("%w: %s is not tried: %s", errNoKind, k, all.WhyNot(k))
+		}
+	}
+	if o.Faults > 0 && len(v.Scope.Every)+len(v.Scope.Random) == 0 {
+		return nil, fmt.Errorf("%w: no kind of fault can be tried: %s", errNoKind, all.whyNothing())
 	}
 	for _, r := range v.Scope.Random {
 		v.Random = append(v.Random, Sample{r, newTally(s.Promise.Laws)})
@@ -152,9 +156,8 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	return v, err
 }
 
-// errNoKind is returned if there is no fault to try, either at all or among the kinds in the options.
-var errNoKind = errors.New("no kind of fault can be tried: " +
-	"the scenario's mix includes no kind that the scenario promises to survive and that makes a difference")
+// errNoKind is returned, with the reason, if there is no fault to try, or if a kind in the options cannot be tried.
+var errNoKind = errors.New("there is nothing to verify")
 
 // errOneRun is returned if Options.Requests is combined with more than one fault, or with Delays, Orders or AllEnds.
 var errOneRun = errors.New("with --requests, single faults are tried in one run, " +

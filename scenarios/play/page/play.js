@@ -467,7 +467,7 @@
     const began = performance.now();
     try {
       const {problem, done} = await works.ask({do: what, ...state, ...more}, p => { byId("progress").textContent = `${p.what}: ${p.done} of ${p.of}`; }, mine.signal);
-      byId("progress").textContent = problem ? "" : `done in ${((performance.now() - began) / 1000).toFixed(1)} s`;
+      byId("progress").textContent = problem ? "" : `done in ${((performance.now() - began) / 1000).toFixed(1)} s${!into && done.words ? ": " + done.words : ""}`;
       if (problem) return void ((into || byId("progress")).textContent = problem.says);
       if (into) return void (into.textContent = done.words);
       finished(done);
