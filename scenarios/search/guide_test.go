@@ -100,7 +100,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	r := scenarios.NewRunner(whole.scenario)
 	r.ReportSent(true)
 	var shown []Shown
-	for seed := range uint64(testkit.Size(110, together+40, together+40)) {
+	for seed := range uint64(testkit.Size(160, together+40, together+40)) {
 		if BlockOf(seed) == seed {
 			shown = nil
 		}
