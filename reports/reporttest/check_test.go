@@ -10,7 +10,8 @@ import (
 
 // paragraph returns a document with a single paragraph.
 func paragraph(words string) *document.Document {
-	return &document.Document{Title: document.Title{Name: "x"}, Body: []document.Block{document.Paragraph{Words: words}}}
+	return &document.Document{Title: document.Title{Name: "x"},
+		Body: []document.Block{document.Paragraph{Words: words}}}
 }
 
 // TestABadPageIsNoticed puts something that a page must not contain into a good page.

@@ -97,8 +97,8 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 // Mends reports whether the changes mend a law.
 func (t *Tried) Mends(l checker.Law) bool { return slices.Contains(t.Mended, l) }
 
-// someSeeds is how many seeds are used for advice in tests that run even without FENCEPOST_FULL.
-const someSeeds = 3
+// someSeeds returns how many seeds are used for advice in tests that run even without FENCEPOST_FULL.
+func someSeeds() int { return testkit.Size(3, 5, 5) }
 
 func TestSavingChanges(t *testing.T) {
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestSavingChanges(t *testing.T) {
 		// not: 1 of 270 plans breaks the lock.
 		seeds := 100
 		if !testkit.Full() {
-			if seeds = someSeeds; c.scenario != "no-elapsed-check" {
+			if seeds = someSeeds(); c.scenario != "no-elapsed-check" {
 				continue
 			}
 		}
@@ -162,7 +162,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 		if i > 0 && !testkit.Full() {
 			break
 		}
-		a := adviceFor(t, name, someSeeds)
+		a := adviceFor(t, name, someSeeds())
 		if len(a.Mending) == 0 {
 			t.Errorf("%s: no change mends it", name)
 		}

@@ -18,7 +18,7 @@ import (
 // FENCEPOST_ADVICE contains names of the catalog's scenarios, separated by commas, or is "all". Testing all takes about
 // an hour on one core.
 func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
-	seeds, plans, names := someSeeds, testkit.Size(100, 300, 2000), []string{"no-elapsed-check"}
+	seeds, plans, names := someSeeds(), testkit.Size(100, 300, 2000), []string{"no-elapsed-check"}
 	if testkit.Full() {
 		seeds = 100
 		names = []string{"failover-loses-lock", "setnx-expire-crash-between", "get-then-del-race",
