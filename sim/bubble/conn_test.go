@@ -438,7 +438,7 @@ func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 
 // TestBytesThatAreNoRequestAreReported checks that the run fails if a library uses the wrong protocol.
 func TestBytesThatAreNoRequestAreReported(t *testing.T) {
-	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*1\r\n$x\r\n", "*0\r\n",
+	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "*1\r\n:1\r\n", "*-0\r\n", "*1\r\n$x\r\n", "*00\r\n",
 		"*+1\r\n$4\r\nPING\r\n", "*01\r\n$4\r\nPING\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			d, stacks := NewDriver(), new(sim.Stacks)
