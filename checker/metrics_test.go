@@ -81,8 +81,9 @@ func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	}
 }
 
-// If attempts are counted, or if any client was notified, a client without a recorded notification is taken for one
-// that was not notified.
+// TestWakeUpsAreKnownWhereTheHistoryRecordsThem checks in which histories the number of wake-ups is known: in those
+// that count attempts, and in those that record a notification. In them, a client without a recorded notification was
+// not notified.
 func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 	polls := fromLog(t, measured)
 	polls.Header.Attempts = 10

@@ -91,8 +91,8 @@ func (p Plan) Validate(known Names) error {
 	return nil
 }
 
-// slowest returns how much slower, in ppm, the clocks of fault i's target run at worst: if all drifts that slow this
-// target, up to fault i, are active at once. Whether they are can depend on the run.
+// slowest returns how much slower than normal, in ppm, the clocks of fault i's target can run. It assumes the worst
+// case, in which all drifts up to fault i that slow this target are active at once.
 func (p Plan) slowest(i int) int {
 	slower := 0
 	for _, f := range p.Faults[:i+1] {

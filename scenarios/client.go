@@ -343,18 +343,10 @@ func (s *section) write(seen string) {
 	e.Value = string(s.guard().hold.Attempt) + "." + strconv.Itoa(s.writes)
 	s.env.Record(e)
 	r := s.ask("write", "WRITE", string(s.guard().name), s.token(), e.Value, seen, s.job)
-	n, answered := r.Int()
-	switch {
-	case answered && n == 1:
-		e.Type = history.OK
-	case answered && n == 2:
-		e.Type, e.Why = history.Fail, history.AlreadyApplied
-	case answered && n == 3:
-		e.Type, e.Why = history.Fail, history.CompareFailed
-	case answered:
-		e.Type, e.Why = history.Fail, history.StaleToken
-	default:
+	if n, answered := r.Int(); !answered {
 		e.Type, e.Why = history.Info, history.NoReply
+	} else if e.Type, e.Why = history.OK, WhyRefused(n); e.Why != "" {
+		e.Type = history.Fail
 	}
 	s.env.Record(e)
 }

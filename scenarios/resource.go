@@ -8,6 +8,7 @@ package scenarios
 // WRITE lock token value read job   -> 1 applied, 0 stale token; 2 applied before, 3 the value had changed
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -77,7 +78,7 @@ func (r *resource) Serve(q *sim.Incoming) {
 func (r *resource) read(q *sim.Incoming, g *register, e history.Event) {
 	e.Op = history.Read
 	if r.rules.Lower && e.Token < g.token {
-		r.refuse(q, e)
+		r.refuse(q, e, history.StaleToken)
 		return
 	}
 	if r.rules.Lower {
@@ -95,30 +96,35 @@ func (r *resource) write(q *sim.Incoming, g *register, e history.Event) {
 	switch {
 	case r.rules.Lower && e.Token < g.token,
 		r.rules.Equal && e.Token <= g.token:
-		r.refuse(q, e)
+		r.refuse(q, e, history.StaleToken)
 		return
 	case r.rules.Changed && seen != g.value:
-		e.Type, e.Why = history.Fail, history.CompareFailed
-		r.host.Record(e)
-		r.answer(q, 3)
+		r.refuse(q, e, history.CompareFailed)
 		return
 	case r.rules.Again && g.jobs[job]:
-		e.Type, e.Why = history.Fail, history.AlreadyApplied
-		r.host.Record(e)
-		r.answer(q, 2)
+		r.refuse(q, e, history.AlreadyApplied)
 		return
 	}
 	g.value, g.token, g.jobs[job] = value, max(g.token, e.Token), true
 	e.Type = history.OK
 	r.host.Record(e)
-	r.answer(q, 1)
+	r.answer(q, accepted)
 }
 
-// refuse refuses a request because its token is stale.
-func (r *resource) refuse(q *sim.Incoming, e history.Event) {
-	e.Type, e.Why = history.Fail, history.StaleToken
+// accepted is the resource's reply to a write that it has accepted.
+const accepted = 1
+
+// reasons lists why a request was refused. The index of a reason is the resource's reply.
+var reasons = [...]history.Why{history.StaleToken, accepted: "", 2: history.AlreadyApplied, 3: history.CompareFailed}
+
+// WhyRefused returns the reason why the resource refused a write, given the number that it replied with. It returns ""
+// if the resource accepted the write.
+func WhyRefused(reply int64) history.Why { return reasons[reply] }
+
+func (r *resource) refuse(q *sim.Incoming, e history.Event, why history.Why) {
+	e.Type, e.Why = history.Fail, why
 	r.host.Record(e)
-	r.answer(q, 0)
+	r.answer(q, int64(slices.Index(reasons[:], why)))
 }
 
 func (r *resource) answer(q *sim.Incoming, n int64) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/advise"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
@@ -302,7 +303,7 @@ func (r *request) corpusOptions() *corpus.Options {
 // limit, because a single process takes longer.
 func (r *request) repeat(c *cobra.Command, name string) string {
 	flags := slices.DeleteFunc(slices.Clone(given["verify"]), func(flag string) bool { return flag == "until-time" })
-	call := []string{output.Program(), "verify", output.Word(name)}
+	call := []string{output.Program(), "verify", text.ShellWord(name)}
 	return strings.Join(append(call, output.Given(c.Flags(), flags...)...), " ")
 }
 

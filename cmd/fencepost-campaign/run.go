@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 func newRun(to console) *cobra.Command {
@@ -175,12 +176,12 @@ func (b *begun) invite(embedded bool) {
 		return
 	}
 	b.notice(fmt.Sprintf("this process runs the server of campaign %s; workers join with: "+
-		"fencepost campaign work --out %s", b.name, output.Word(filepath.Clean(b.report.Out))))
+		"fencepost campaign work --out %s", b.name, text.ShellWord(filepath.Clean(b.report.Out))))
 	if b.access.Listen != "" {
 		b.notice(fmt.Sprintf(
 			"it listens at %s; to join from another machine, copy %s there so that only you can read it, and run: "+
 				"fencepost campaign work --access %s", b.access.Shown(),
-			output.Word(filepath.Join(storeIn(b.report.Out), access.FileName)), access.FileName))
+			text.ShellWord(filepath.Join(storeIn(b.report.Out), access.FileName)), access.FileName))
 	}
 }
 
@@ -229,10 +230,10 @@ func (b *begun) unfinished(ctx context.Context, err error, serving bool) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}
-	text := fmt.Sprintf("this command was interrupted; run it again to continue campaign %s", b.name)
+	what := fmt.Sprintf("this command was interrupted; run it again to continue campaign %s", b.name)
 	if serving {
-		text += "; its workers wait until then"
+		what += "; its workers wait until then"
 	}
-	return fmt.Errorf("%w: %s; to see the results so far: fencepost campaign report --out %s", errUnfinished, text,
-		output.Word(filepath.Clean(b.report.Out)))
+	return fmt.Errorf("%w: %s; to see the results so far: fencepost campaign report --out %s", errUnfinished, what,
+		text.ShellWord(filepath.Clean(b.report.Out)))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/reading"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
@@ -209,13 +210,13 @@ func openHistory(path string) (*os.File, error) {
 func (r *recorded) repeat(paths []string) string {
 	words := []string{output.Program(), "check"}
 	for _, path := range paths {
-		words = append(words, output.Word(path))
+		words = append(words, text.ShellWord(path))
 	}
 	for _, flag := range [][2]string{{"--reading", r.reading}, {"--lock", r.lock}, {"--initial", r.initial},
 		{"--permits", map[bool]string{true: strconv.Itoa(r.permits)}[r.counted]},
 		{"--clock-error", map[bool]string{true: r.clockError.String()}[r.stated]}} {
 		if flag[1] != "" {
-			words = append(words, flag[0], output.Word(flag[1]))
+			words = append(words, flag[0], text.ShellWord(flag[1]))
 		}
 	}
 	return strings.Join(words, " ")

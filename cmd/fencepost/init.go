@@ -42,7 +42,7 @@ func newInit() *cobra.Command {
 					scenarios.DefaultFile))
 				return err
 			}
-			scenario, word := scenarios.Name(out), output.Word(out)
+			scenario, word := scenarios.Name(out), text.ShellWord(out)
 			if err := output.Create(out, []byte(k.Starter(scenario, word))); err != nil {
 				return err
 			}

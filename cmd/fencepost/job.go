@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -94,7 +95,7 @@ func (j *job) repeatAll() string {
 	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", output.Program(), j.guest.Argument(j.scenario), j.first,
 		j.seeds)
 	if j.replayed {
-		call += " --plan " + output.Word(filepath.Join(j.Out, search.PlanFile))
+		call += " --plan " + text.ShellWord(filepath.Join(j.Out, search.PlanFile))
 	}
 	if j.shard != search.Whole {
 		call += " --shard " + j.shard.String()

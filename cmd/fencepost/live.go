@@ -248,10 +248,10 @@ func (j *liveJob) agree(given []string) error {
 			return err
 		}
 		choose, agreement.Servers = choice.For, j.servers
-		agreement.Repeat += " --servers " + output.Word(j.servers)
+		agreement.Repeat += " --servers " + text.ShellWord(j.servers)
 	}
 	if j.listen != loopback {
-		agreement.Repeat += " --listen " + output.Word(j.listen)
+		agreement.Repeat += " --listen " + text.ShellWord(j.listen)
 	}
 	o, failed := j.options()
 	names, err := agree.Names(given, choose)
@@ -287,21 +287,21 @@ func (j *liveJob) agree(given []string) error {
 
 // repeat returns a command that runs the same plan again.
 func (j *liveJob) repeat() string {
-	return fmt.Sprintf("%s live %s --plan %s%s", output.Program(), output.Word(task.NameOf(j.scenario)),
-		output.Word(j.Out+"/"+search.PlanFile), j.repeatFlags())
+	return fmt.Sprintf("%s live %s --plan %s%s", output.Program(), text.ShellWord(task.NameOf(j.scenario)),
+		text.ShellWord(j.Out+"/"+search.PlanFile), j.repeatFlags())
 }
 
 // repeatFlags returns this invocation's server, address and client flags, as they appear in a command that repeats the
 // run.
 func (j *liveJob) repeatFlags() (options string) {
 	if j.servers != servers.Simulated {
-		options += " --servers " + output.Word(j.servers)
+		options += " --servers " + text.ShellWord(j.servers)
 	}
 	if j.listen != loopback {
-		options += " --listen " + output.Word(j.listen)
+		options += " --listen " + text.ShellWord(j.listen)
 	}
 	if j.client != "" {
-		options += " --client " + output.Word(live.WithoutPasswords(j.client))
+		options += " --client " + text.ShellWord(live.WithoutPasswords(j.client))
 	}
 	return options
 }

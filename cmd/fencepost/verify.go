@@ -14,6 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
@@ -180,7 +181,7 @@ func nearestWord(wrong string, words []string) string {
 
 // repeat returns the command that repeats the verification.
 func (j *verifyJob) repeat() string {
-	return strings.Join(append([]string{output.Program(), "verify", output.Word(j.target)}, j.given()...), " ") +
+	return strings.Join(append([]string{output.Program(), "verify", text.ShellWord(j.target)}, j.given()...), " ") +
 		j.Guest.With()
 }
 

@@ -3,8 +3,6 @@ package output
 import (
 	"os"
 	"strings"
-
-	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // Program returns the command that started this program, for use in printed commands. If the program is in the build
@@ -16,6 +14,3 @@ func Program() string {
 	}
 	return "fencepost"
 }
-
-// Word quotes a word for a shell if necessary, like [text.ShellWord].
-func Word(s string) string { return text.ShellWord(s) }

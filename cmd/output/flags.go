@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
 // OnlyBeside returns an error if the user has set a flag other than mode and the flags in beside. It is called if the
@@ -38,7 +40,7 @@ func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 		case f.Value.Type() == "bool": // as a separate word, the value would be an argument
 			words = append(words, "--"+name+"="+value)
 		default:
-			words = append(words, "--"+name, Word(value))
+			words = append(words, "--"+name, text.ShellWord(value))
 		}
 	}
 	return words

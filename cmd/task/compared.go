@@ -5,6 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 )
 
@@ -49,7 +50,7 @@ func comparedFile(name string) string { return name + ".yaml" }
 func (j *Comparison) repeat() string {
 	call := fmt.Sprintf("%s compare --seeds %d", output.Program(), j.Seeds)
 	if j.Out != "" {
-		call += " --out " + output.Word(j.Out)
+		call += " --out " + text.ShellWord(j.Out)
 	}
 	return call
 }

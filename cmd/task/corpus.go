@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 )
 
@@ -75,7 +76,7 @@ func (j *Corpus) Conclude(c *corpus.Corpus) error {
 	}
 	for i := range c.Sound {
 		l := &c.Sound[i]
-		l.Repeat = fmt.Sprintf("%s explore %s", output.Program(), output.Word(j.keep(l.Lock.Name, l.Lock.Text())))
+		l.Repeat = fmt.Sprintf("%s explore %s", output.Program(), text.ShellWord(j.keep(l.Lock.Name, l.Lock.Text())))
 	}
 	return j.Emit(c.Document(), c.Standing())
 }

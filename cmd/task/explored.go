@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -108,7 +109,7 @@ func (x *Exploration) Resume() string {
 	if x.Test != nil {
 		code = x.Test.Argument(x.Scenario) + " "
 	}
-	return fmt.Sprintf("%s explore %s--resume %s", output.Program(), code, output.Word(x.Out))
+	return fmt.Sprintf("%s explore %s--resume %s", output.Program(), code, text.ShellWord(x.Out))
 }
 
 // finding shrinks finding i if that has not been done yet, and writes the result.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -133,12 +134,12 @@ func TestAPlanNamesTheProgramThatItNeeds(t *testing.T) {
 		t.Fatalf("%v, %v, %d findings", plans, err, len(e.Findings))
 	}
 	for _, file := range plans {
-		text, err := os.ReadFile(file)
-		want := " replay " + output.Word(file) + " --client 'a\n# worker'; the run's digest is "
-		if err != nil || !strings.Contains(string(text), want) {
-			t.Errorf("no %q in\n%s", want, text)
+		plan, err := os.ReadFile(file)
+		want := " replay " + text.ShellWord(file) + " --client 'a\n# worker'; the run's digest is "
+		if err != nil || !strings.Contains(string(plan), want) {
+			t.Errorf("no %q in\n%s", want, plan)
 		}
-		if _, err := nemesis.ParsePlan(file, text); err != nil {
+		if _, err := nemesis.ParsePlan(file, plan); err != nil {
 			t.Error(err)
 		}
 	}

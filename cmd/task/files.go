@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -75,7 +76,7 @@ func planText(p nemesis.Plan, how Repetition) string {
 	if how.Digest != "" {
 		return search.PlanComment("", how.Command, how.Digest) + p.String()
 	}
-	call := fmt.Sprintf("with: fencepost live %s --plan %s%s", output.Word(p.Scenario), search.PlanFile, how.Options)
+	call := fmt.Sprintf("with: fencepost live %s --plan %s%s", text.ShellWord(p.Scenario), search.PlanFile, how.Options)
 	if how.Command != "" {
 		call = search.FromThere + how.Command
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
@@ -120,9 +121,9 @@ func (t *Guest) Stop() {
 // Argument returns the command-line argument that names the scenario or the test, followed by the flag that names the
 // program, if any.
 func (t *Guest) Argument(s *scenarios.Scenario) string {
-	word := output.Word(NameOf(s))
+	word := text.ShellWord(NameOf(s))
 	if t != nil && t.Test != nil {
-		word += " --run " + output.Word(t.name)
+		word += " --run " + text.ShellWord(t.name)
 	}
 	return word + t.With()
 }
@@ -132,7 +133,7 @@ func (t *Guest) With() string {
 	if t == nil || t.programs == nil {
 		return ""
 	}
-	return " --client " + output.Word(live.WithoutPasswords(t.client))
+	return " --client " + text.ShellWord(live.WithoutPasswords(t.client))
 }
 
 // Elsewhere returns the command that repeats the run with a plan file, or "" if the command needs no code besides the
@@ -147,11 +148,12 @@ func (t *Guest) Elsewhere(plan string) string {
 // Replay returns the command that repeats the run with a plan file.
 func (t *Guest) Replay(plan string) string {
 	if t == nil || t.Test == nil {
-		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(plan), t.With())
+		return fmt.Sprintf("%s replay %s%s", output.Program(), text.ShellWord(plan), t.With())
 	}
 	if rel, err := filepath.Rel(t.folder, plan); err == nil {
 		plan = rel
 	}
-	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", output.Word(t.folder), output.Word(t.Test.Pattern()),
-		output.Word(plan))
+	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", text.ShellWord(t.folder),
+		text.ShellWord(t.Test.Pattern()),
+		text.ShellWord(plan))
 }

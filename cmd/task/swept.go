@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
@@ -183,14 +184,15 @@ func (j *Sweep) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err e
 		if len(causes) > 0 {
 			seed = causes[0].First
 		}
-		text, err := s.Seen(side.point, seed)
+		scenario, err := s.Seen(side.point, seed)
 		if err != nil {
 			return "", err
 		}
 		name := fmt.Sprintf("%s-edge-%d-%s.yaml", e.Law, n, strings.ReplaceAll(side.state.String(), " ", "_"))
-		j.Files.Keep(output.File{Name: name, Content: []byte(text)})
+		j.Files.Keep(output.File{Name: name, Content: []byte(scenario)})
 		if len(causes) > 0 {
-			again = fmt.Sprintf("%s run %s --seed %d", output.Program(), output.Word(filepath.Join(j.Out, name)), seed)
+			again = fmt.Sprintf("%s run %s --seed %d", output.Program(), text.ShellWord(filepath.Join(j.Out, name)),
+				seed)
 		}
 	}
 	return again, nil
@@ -200,9 +202,8 @@ func (j *Sweep) sides(s *sweep.Sweep, e *sweep.Edge, n int) (again string, err e
 // verdict to a folder.
 func (j *Sweep) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*single.Run, error) {
 	place := fmt.Sprintf("assertion-%d", n)
-	text := s.Claimed(a.Counter, a.Law, a.Want)
 	path := filepath.Join(j.Out, place, search.ScenarioFile)
-	scenario, err := scenarios.Parse(path, []byte(text))
+	scenario, err := scenarios.Parse(path, []byte(s.Claimed(a.Counter, a.Law, a.Want)))
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +218,14 @@ func (j *Sweep) counterexample(s *sweep.Sweep, a *sweep.Asserted, n int) (*singl
 		return nil, err
 	}
 	run.Files = filepath.Join(j.Out, place)
-	run.Repeat = fmt.Sprintf("%s run %s --seed %d", output.Program(), output.Word(path), a.Seed)
+	run.Repeat = fmt.Sprintf("%s run %s --seed %d", output.Program(), text.ShellWord(path), a.Seed)
 	WriteRun(&j.Frame, place, Inputs(scenario, plan, Repetition{Digest: run.Digest}), run)
 	return run, nil
 }
 
 // repeat returns the command that repeats the sweep.
 func (j *Sweep) repeat() string {
-	return strings.Join(append([]string{output.Program(), "sweep", output.Word(j.Asked.Target)}, j.given()...), " ")
+	return strings.Join(append([]string{output.Program(), "sweep", text.ShellWord(j.Asked.Target)}, j.given()...), " ")
 }
 
 // given returns the flags that describe the sweep, as they were typed.
@@ -235,7 +236,7 @@ func (j *Sweep) given() (call []string) {
 		values []string
 	}{{"set", a.Set}, {"vary", a.Vary}, {"assert", a.Assertions}, {"law", a.Laws}, {"resolution", a.Resolution}} {
 		for _, v := range of.values {
-			call = append(call, "--"+of.flag, output.Word(v))
+			call = append(call, "--"+of.flag, text.ShellWord(v))
 		}
 	}
 	if a.Seed != 1 {

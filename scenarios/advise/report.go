@@ -466,8 +466,9 @@ func (a *Report) marked() string {
 	return words
 }
 
-// natures says which broken promises no lock can keep, and why. It considers the promises that are broken without a
-// change and, if the best change keeps all others, those that this change breaks. It states each reason once.
+// natures says which broken promises no lock can keep, and why. It states each reason once. It looks at the promises
+// that are broken without a change. If the best change keeps all the others, it also looks at those that this change
+// breaks.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {

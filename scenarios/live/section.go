@@ -256,14 +256,12 @@ func (s *state) accessed(r sim.Reply) {
 	e := a.event(history.OK, h)
 	if a.write {
 		answer := r.Raw()
-		switch n, _ := r.Int(); n {
-		case 0:
-			e.Type, e.Why = history.Fail, history.StaleToken
-		case 2:
-			e.Type, e.Why = history.Fail, history.AlreadyApplied
-		case 3:
-			e.Type, e.Why = history.Fail, history.CompareFailed
-			answer = sim.AppendInt(nil, 0) // to a program, every refusal is 0
+		n, _ := r.Int()
+		if e.Why = scenarios.WhyRefused(n); e.Why != "" {
+			e.Type = history.Fail
+		}
+		if e.Why == history.CompareFailed {
+			answer = sim.AppendInt(nil, 0) // to a program, a changed value is a refusal like that of a stale token
 		}
 		k.record(e)
 		s.answer(answer)

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/compare"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
-	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
@@ -108,13 +108,8 @@ func checkRealTime(t testing.TB, faults, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := process.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer k.Close()
 	r, err := live.Run(live.Options{Scenario: s, Command: fmt.Sprintf("%s=yes exec '%s'", asProgram, self),
-		Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k, Context: context.Background(),
+		Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: fleettest.Keeper(t), Context: context.Background(),
 		Patience: live.Patience}, s.Plan(1))
 	if err != nil {
 		t.Fatal(err)

@@ -78,10 +78,11 @@ type planned struct {
 	Event int    `json:"event"` // index in the history of the event at which the fault struck; -1 if it never struck
 	From  int64  `json:"from"`  // true times in ns at which the fault struck and ended
 	To    int64  `json:"to"`
-	Moves bool   `json:"moves"` // whether it has a trigger and does not strike one numbered message, so that its start can be dragged
-	Ends  bool   `json:"ends"`  // whether its end can be dragged
-	Size  bool   `json:"size"`  // whether dragging its end changes how long it delays a message
-	Idle  string `json:"idle"`  // why it certainly had no effect; empty if it may have had one
+	// Moves is whether its start can be dragged: it has a trigger, and does not strike one numbered message.
+	Moves bool   `json:"moves"`
+	Ends  bool   `json:"ends"` // whether its end can be dragged
+	Size  bool   `json:"size"` // whether dragging its end changes how long it delays a message
+	Idle  string `json:"idle"` // why it certainly had no effect; empty if it may have had one
 }
 
 // carried is a client's request or its answer. Users can delay its arrival.

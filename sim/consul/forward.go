@@ -16,14 +16,13 @@ type ask struct {
 	*call
 	attempt history.Attempt
 	from    sim.ProcessID // the member that received the client's call
-	life    uint64        // number of that member's life
-	number  uint64        // number of the call in that life
+	number  uint64        // number of the call at that member, which it never gives again, not even after a restart
 	key     sim.Key       // identifies the message and the answer; their delays depend on it
 }
 
 // answer is the leader's answer to a member's call.
 type answer struct {
-	life, number uint64 // those of the call
+	number uint64 // number of the call
 	*reply
 }
 
@@ -60,7 +59,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		return
 	}
 	s.last++
-	p := pending{ask: ask{c, r.Attempt, m.Name(), m.Life(), s.last,
+	p := pending{ask: ask{c, r.Attempt, m.Name(), m.Life()<<32 | s.last,
 		m.Second().Text(string(r.Attempt)).Text(string(c.op))}, to: r}
 	s.asks = append(s.asks, p)
 	m.After(hold, timerLeader|p.number)
@@ -99,7 +98,7 @@ func (s *server) deliver(a answer) {
 // giveUp fails a call because no leader was found in time.
 func (s *server) giveUp(number uint64) {
 	if i := s.pending(number); i >= 0 && !s.asks[i].sent {
-		s.deliver(answer{s.asks[i].life, number, fail(500, "No cluster leader")})
+		s.deliver(answer{number, fail(500, "No cluster leader")})
 	}
 }
 
@@ -111,7 +110,7 @@ func (s *server) passOnAgain(m *raft.Member) {
 		case !p.sent || p.op.reads():
 			s.passOn(m, p.number)
 		case m.Leader() != "":
-			s.deliver(answer{p.life, p.number, fail(500, "rpc error making call: EOF")})
+			s.deliver(answer{p.number, fail(500, "rpc error making call: EOF")})
 		}
 	}
 }
@@ -124,9 +123,7 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 			s.decide(m, b)
 		}
 	case answer:
-		if b.life == m.Life() { // it does not answer a call from before a restart
-			s.deliver(b)
-		}
+		s.deliver(b)
 	}
 }
 
@@ -134,13 +131,13 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 func (s *server) decide(m *raft.Member, a ask) {
 	answerWith := func(r *reply) {
 		if a.from == m.Name() {
-			s.deliver(answer{a.life, a.number, r})
+			s.deliver(answer{a.number, r})
 			return
 		}
 		if r.code == 500 {
 			r.body = "rpc error making call: " + r.body
 		}
-		m.SendToPeer(a.from, "answer", a.key, answer{a.life, a.number, r})
+		m.SendToPeer(a.from, "answer", a.key, answer{a.number, r})
 	}
 	switch x := s.store.sessions[a.session.ID]; {
 	case a.op.reads():

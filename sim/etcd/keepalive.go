@@ -16,15 +16,14 @@ type ask struct {
 	renew   bool
 	attempt history.Attempt
 	from    sim.ProcessID // the member that received the client's request
-	life    uint64        // number of that member's life
-	number  uint64        // number of this request in that life
+	number  uint64        // number of this request at that member, which it never gives again, not even after a restart
 	key     sim.Key       // identifies the message and the answer; their delays depend on it
 }
 
 type leaderAnswer struct {
-	life, number uint64 // those of the request
-	left         int64  // remaining time in s; after a renewal, the TTL; 0 or less if the lease does not exist
-	ttl          int64  // the lease's TTL in s
+	number uint64 // number of the request
+	left   int64  // remaining time in s; after a renewal, the TTL; 0 or less if the lease does not exist
+	ttl    int64  // the lease's TTL in s
 }
 
 // pendingAsk is a request that is waiting for the leader's answer.
@@ -39,8 +38,8 @@ type pendingAsk struct {
 func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool,
 	done func(leaderAnswer, error)) {
 	s.lastAsk++
-	a := ask{lease: lease, renew: renew, attempt: of, from: m.Name(), life: m.Life(),
-		number: s.lastAsk, key: m.Second().Text(string(of))}
+	a := ask{lease: lease, renew: renew, attempt: of, from: m.Name(),
+		number: m.Life()<<32 | s.lastAsk, key: m.Second().Text(string(of))}
 	s.dropLateAsks(m)
 	s.asks = append(s.asks, pendingAsk{a, m.Monotonic() + m.Config().RequestTimeout, done})
 	s.passOn(m, a)
@@ -74,9 +73,7 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 			s.decide(m, b)
 		} // if it is not the leader, the other member will ask the new leader as soon as it knows it
 	case leaderAnswer:
-		if b.life == m.Life() { // it does not answer a request from before a restart
-			s.deliver(b)
-		}
+		s.deliver(b)
 	}
 }
 
@@ -117,7 +114,7 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 }
 
 func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
-	t := leaderAnswer{a.life, a.number, left, ttl}
+	t := leaderAnswer{a.number, left, ttl}
 	if a.from == m.Name() {
 		s.deliver(t)
 		return

@@ -45,7 +45,7 @@ func TestAnAnswerToAnEarlierLifeReachesNobody(t *testing.T) {
 	d.pass(100 * ms)
 	d.Cut("etcd-2", "etcd-1")
 	d.At(d.Now()+sim.Time(100*ms), func() {
-		d.Members()[0].SendToPeer("etcd-2", "lease", 0, leaderAnswer{life: 1, number: 1})
+		d.Members()[0].SendToPeer("etcd-2", "lease", 0, leaderAnswer{number: 1<<32 | 1})
 	})
 	d.At(d.Now()+sim.Time(200*ms), func() { d.Heal("etcd-2", "etcd-1") })
 	d.want(2, KeepLeaseAlive(9), "[9 30]")

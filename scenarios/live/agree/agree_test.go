@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/live/fleet/fleettest"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
@@ -54,11 +55,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := process.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer k.Close()
+	k := fleettest.Keeper(t)
 	simulated := func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error) {
 		return live.Run(live.Options{Scenario: s, Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k,
 			Context: ctx, Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
