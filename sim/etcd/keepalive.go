@@ -38,8 +38,8 @@ type pendingAsk struct {
 func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool,
 	done func(leaderAnswer, error)) {
 	s.lastAsk++
-	a := ask{lease: lease, renew: renew, attempt: of, from: m.Name(),
-		number: m.Life()<<32 | s.lastAsk, key: m.Second().Text(string(of))}
+	a := ask{lease: lease, renew: renew, attempt: of, from: m.Name(), number: s.lastAsk,
+		key: m.Second().Text(string(of))}
 	s.dropLateAsks(m)
 	s.asks = append(s.asks, pendingAsk{a, m.Monotonic() + m.Config().RequestTimeout, done})
 	s.passOn(m, a)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
 // TestAKeepAliveIsAnsweredBeforeItsStreamEnds has a client send one keepalive and immediately say that it will not send
@@ -38,14 +39,22 @@ func TestAKeepAliveIsAnsweredBeforeItsStreamEnds(t *testing.T) {
 // TestAnAnswerToAnEarlierLifeReachesNobody checks that a member that has restarted drops the leader's answer to a
 // request that it sent before the restart.
 func TestAnAnswerToAnEarlierLifeReachesNobody(t *testing.T) {
-	d := newDesk(t)
+	var members []*server
+	d := &desk{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t}
+	d.Cluster = raft.NewCluster(raft.Config{}, []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}, func() raft.Machine {
+		members = append(members, &server{})
+		return members[len(members)-1]
+	})
+	d.AddTo(d.World.AddServer)
 	d.want(1, GrantLease(30, 9), "[9 30]")
+	d.want(2, KeepLeaseAlive(9), "[9 30]")
+	earlier := members[1].lastAsk
 	d.Stop("etcd-2", sim.PowerLoss)
 	d.Restart("etcd-2")
 	d.pass(100 * ms)
 	d.Cut("etcd-2", "etcd-1")
 	d.At(d.Now()+sim.Time(100*ms), func() {
-		d.Members()[0].SendToPeer("etcd-2", "lease", 0, leaderAnswer{number: 1<<32 | 1})
+		d.Members()[0].SendToPeer("etcd-2", "lease", 0, leaderAnswer{number: earlier})
 	})
 	d.At(d.Now()+sim.Time(200*ms), func() { d.Heal("etcd-2", "etcd-1") })
 	d.want(2, KeepLeaseAlive(9), "[9 30]")

@@ -24,7 +24,7 @@ type server struct {
 	watchers   []watcher
 	lastWatch  int64
 	lastLease  int64
-	lastAsk    uint64
+	lastAsk    uint64       // last number given to a request to the leader; different in each life of the member
 	asks       []pendingAsk // in the order in which they time out
 	streams    streams
 	waits      []*wait // waiting calls of the lock and election services
@@ -35,13 +35,13 @@ type server struct {
 }
 
 // Reset gives a starting member an empty state.
-func (s *server) Reset(*raft.Member) {
+func (s *server) Reset(m *raft.Member) {
 	s.store.reset()
 	s.lessor.reset()
 	clear(s.watchers)
 	clear(s.asks)
 	s.watchers, s.asks = s.watchers[:0], s.asks[:0]
-	s.lastWatch, s.lastLease, s.lastAsk = 0, 0, 0
+	s.lastWatch, s.lastLease, s.lastAsk = 0, 0, m.Life()<<32
 	s.streams, s.waits, s.lastWait, s.leaderless, s.lastUID = nil, nil, 0, 0, 0
 	s.arrivals = s.arrivals[:0]
 }
