@@ -14,7 +14,7 @@ const DeadlockFreedom Law = "deadlock-freedom"
 func init() {
 	register(lawRow{law: DeadlockFreedom, place: 6, gravity: 6, kept: anyLock, atEnd: true,
 		says:   "once faults end, nobody stays stuck",
-		broken: "somebody is stuck for good",
+		broken: "somebody waits too long for a lock",
 		judge:  (*judge).deadlockFreedom, uncertain: clockerror.Waits})
 }
 
@@ -196,8 +196,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 		owner := t.makerOf(key)
 		return Cause{Kind: StuckBehindCrashed}, owner,
 			sentence("%s crashed at %v%s. ", capital(string(owner)), t.Time(crash), t.crashText(owner, crash)) +
-				sentence("Its key on %s, set at %v, is still there and %s.", t.History.Events[key.set].Process,
-					t.Time(key.set), t.dueText(key, now)), []int{key.set, crash}
+				sentence("Its key on %s, set at %v, was still there at %v and %s.", t.History.Events[key.set].Process,
+					t.Time(key.set), now.time, t.dueText(key, now)), []int{key.set, crash}
 	}
 	g := t.crashedHolder(a.Lock, now.at)
 	if g != nil && !t.recorded(g) {
@@ -231,15 +231,15 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 // dueText says when a key, which exists at the moment now, expires or should have expired. If it should already have
 // expired, dueText also names the fault in the server's clock that kept the key alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
-	switch {
-	case key.until == history.Never:
+	if key.until == history.Never {
 		return "never expires"
-	case key.until >= now.time:
-		return sentence("is due to expire at %v", key.until)
 	}
-	f := t.lastSuspect(now.at, func(f *trace.Fault) bool {
-		return f.Does.IsClock() && f.Strikes(key.keeper) && f.Over() >= max(key.set, key.prolonged)
-	})
+	var f *trace.Fault
+	if key.until < now.time {
+		f = t.lastSuspect(now.at, func(f *trace.Fault) bool {
+			return f.Does.IsClock() && f.Strikes(key.keeper) && f.Over() >= max(key.set, key.prolonged)
+		})
+	}
 	return sentence("was due to expire at %v%s", key.until, t.faultText(f))
 }
 

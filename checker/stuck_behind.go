@@ -277,9 +277,9 @@ func (x *abandonedKey) stay(t *judge) string {
 	case x.until == history.Never:
 		return "never expires"
 	case x.prolonged >= 0:
-		return sentence("is due to expire at %v, after an extension at %v", x.until, t.Time(x.prolonged))
+		return sentence("was due to expire at %v, after an extension at %v", x.until, t.Time(x.prolonged))
 	}
-	return sentence("is due to expire at %v", x.until)
+	return sentence("was due to expire at %v", x.until)
 }
 
 // abandonedStory describes the abandoned key that the waiters were stuck behind.
@@ -290,17 +290,18 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	}
 	switch {
 	case x.detail == TurnNotTaken:
-		story := sentence("The key of %s on %s, set at %v, has been first in line since %v, "+
-			"but %s is still waiting and has not taken its turn",
-			x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)),
+		story := sentence("The key of %s on %s, set at %v, had been first in line since %v, "+
+			"but at %v %s was still waiting and had not taken its turn",
+			x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)), now.time,
 			x.client)
 		if asked, known := t.lastAsked(x.client, now.time); known {
 			return story + sentence(": its last request for the lock reached a server at %v.", asked)
 		}
 		return story + "."
 	case x.left == trace.Open:
-		return sentence("The key that an earlier attempt of %s set on %s at %v%s is still there and %s. "+
-			"%s is still waiting for the lock.", x.client, server, set, why, x.stay(t), capital(string(x.client)))
+		return sentence("The key that an earlier attempt of %s set on %s at %v%s was still there at %v and %s. "+
+			"%s was still waiting for the lock.", x.client, server, set, why, now.time, x.stay(t),
+			capital(string(x.client)))
 	}
 	how := "%s gave up attempt %s at %v. "
 	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; granted {
@@ -309,7 +310,7 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		how = "%s got the lock in a later attempt than %s, at %v. "
 	}
 	return sentence(how, capital(string(x.client)), x.of, t.Time(x.left)) +
-		sentence("Its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
+		sentence("Its key on %s, set at %v%s, was still there at %v and %s.", server, set, why, now.time, x.stay(t))
 }
 
 // abandoning finds the latest fault that may explain why an abandoned key is still there. It must have affected the

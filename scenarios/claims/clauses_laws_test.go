@@ -208,18 +208,22 @@ func (p *proof) diedHolding(m []string) string {
 		"it did not hold the lock when it crashed")
 }
 
-// leftKey checks that a key of a crashed client still exists, and when it expires. m[1:4] contains the client, the time
-// of the crash and the fault lines. m[4:7] contains the key's server, the time at which the key was set, and its
-// deadline (empty if there is none).
+// leftKey checks that a key of a crashed client still existed when the law was violated, and when it was due to expire.
+// m[1:4] contains the client, the time of the crash and the fault lines. m[4:8] contains the key's server, the time at
+// which the key was set, the time of the violation, and the key's deadline (empty if there is none).
 func (p *proof) leftKey(m []string) string {
-	due := cmp.Or(m[6], "never")
-	return cmp.Or(mismatch(p.crashed(m[1], m[2]), "it did not crash then"),
+	due := cmp.Or(m[7], "never")
+	return cmp.Or(mismatch(p.crashed(m[1], m[2]), "it did not crash then"), p.isBroken(m[6]),
 		p.shown("key", func(i int, e *history.Event) bool {
 			last := e.Until
 			for _, o := range p.History.Events[i+1:] {
-				if o.F == history.KeyProlonged && o.Of == e.Of && o.Lock == e.Lock && o.Member == e.Member &&
-					o.Process == e.Process && o.Time <= p.read.Broken {
+				same := o.Of == e.Of && o.Lock == e.Lock && o.Member == e.Member && o.Process == e.Process
+				switch {
+				case !same || o.Time > p.read.Broken:
+				case o.F == history.KeyProlonged:
 					last = o.Until
+				case o.F == history.KeyGone:
+					return false
 				}
 			}
 			return e.F == history.KeySet && string(e.Process) == m[4] && at(e.Time, m[5]) && isOf(e.Of, m[1], "") &&
@@ -243,14 +247,22 @@ func (p *proof) diedLast(m []string) string {
 	return mismatch(p.crashed(m[1], m[2]), "it did not crash then")
 }
 
-// keyStays checks a key that a server set at the given time for an attempt or a process. The key must have existed when
-// the law was violated, and it must remain for the stated reason.
-func (p *proof) keyStays(owner, attempt, server, when, why string) string {
+// isBroken checks that the law was violated at time m.
+func (p *proof) isBroken(m string) string {
+	return mismatch(at(p.read.Broken, m), p.read.Broken.String())
+}
+
+// keyStays checks a key that a server set at the time when for an attempt or a process. The key must have existed when
+// the law was violated, which must be the time then. The key must remain for the reason why.
+func (p *proof) keyStays(owner, attempt, server, when, then, why string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && isOf(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)
 	})
 	if set == Open {
 		return "the history shows no such key"
+	}
+	if wrong := p.isBroken(then); wrong != "" {
+		return wrong
 	}
 	k := &p.History.Events[set]
 	due, prolonged := k.Until, history.Time(0)
@@ -264,7 +276,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 		}
 	}
 	session := p.History.Header.Service == history.Etcd || p.History.Header.Service == history.ZooKeeper
-	truth := "is due to expire at " + due.String()
+	truth := "was due to expire at " + due.String()
 	switch {
 	case session && why != "never expires":
 		truth = "stays as long as the session does"
@@ -290,8 +302,8 @@ func (p *proof) ownKey(m []string) string {
 }
 
 // leftBehind checks that a client gave up or left its section without removing its key. m[1:5] contains the client,
-// what it did, the attempt and the time. m[5:9] contains the key's server, the time at which the key was set, the fault
-// lines, and the reason why the key stays.
+// what it did, the attempt and the time. m[5:10] contains the key's server, the time at which the key was set, the fault
+// lines, the time of the violation, and the reason why the key stays.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !isNamed(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
@@ -306,14 +318,14 @@ func (p *proof) leftBehind(m []string) string {
 		return string(e.Attempt) == m[3] &&
 			(e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost)
 	})
-	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), mismatch(done != Open, "it did nothing then"))
+	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8], m[9]), mismatch(done != Open, "it did nothing then"))
 }
 
 // leftByItself checks that a client is waiting for the key of its own earlier attempt. m[1:4] contains the client, the
-// key's server and the time at which the key was set. m[5] is the reason why the key stays, and m[8] is the waiting
-// client.
+// key's server and the time at which the key was set. m[5] is the time of the violation, m[6] is the reason why the key
+// stays, and m[9] is the waiting client.
 func (p *proof) leftByItself(m []string) string {
-	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), mismatch(p.waitsThen(m[8]), "it does not wait"))
+	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5], m[6]), mismatch(p.waitsThen(m[9]), "it does not wait"))
 }
 
 // waitsThen reports whether a process was waiting for a lock when the law was violated.
@@ -330,8 +342,8 @@ func (p *proof) waitsThen(name string) bool {
 
 // missedTurn checks that a client has a key that stays as long as its session does, that another key was removed when
 // this key became the first in the queue, and that the client is still waiting. m[1:4] contains the client, the key's
-// server and the time at which the key was set. m[4] is the time at which the key became the first, and m[5] is the
-// client again.
+// server and the time at which the key was set. m[4] is the time at which the key became the first, m[5] is the time
+// of the violation, and m[6] is the client again.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {
@@ -339,8 +351,8 @@ func (p *proof) missedTurn(m []string) string {
 			return e.F == history.KeyGone && at(e.Time, m[4]) && e.Lock == p.Lock
 		})
 	}
-	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], "stays as long as the session does"), begun,
-		mismatch(p.waitsThen(m[5]), "it does not wait"))
+	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5], "stays as long as the session does"), begun,
+		mismatch(p.waitsThen(m[6]), "it does not wait"))
 }
 
 // slow checks that an operation took too long although nothing prevented it. m[1:5] contains the operation, the lock,

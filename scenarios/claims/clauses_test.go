@@ -91,17 +91,16 @@ var clauses = []clause{
 	says(`NAMED had held the lock since TIME and crashed at TIME`, (*proof).diedHolding),
 	says(`A request of NAMED took the key of LOCK at TIME, but NAMED never got the lock with that key`,
 		(*proof).takenInVain),
-	says(`NAMED crashed at TIMEFAULTS. Its key on NAMED, set at TIME, is still there and (?:never expires|(?:is|was) `+
-		`due `+
-		`to expire at TIME)`, (*proof).leftKey),
+	says(`NAMED crashed at TIMEFAULTS. Its key on NAMED, set at TIME, was still there at TIME and (?:never expires|`+
+		`was due to expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, which held it last, crashed at TIME`, (*proof).diedLast),
 	says(`NAMED (gave up|left the critical section of|got the lock in a later) attempt (?:than )?([^ ,]+),? at TIME\. `+
-		`Its key on NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
-	says(`The key that an earlier attempt of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`\. NAMED is `+
-		`still waiting`,
+		`Its key on NAMED, set at TIMEFAULTS, was still there at TIME and `+stays, (*proof).leftBehind),
+	says(`The key that an earlier attempt of NAMED set on NAMED at TIMEFAULTS was still there at TIME and `+stays+`\. `+
+		`NAMED was still waiting`,
 		(*proof).leftByItself),
-	says(`The key of NAMED on NAMED, set at TIME, has been first in line since TIME, but NAMED is still waiting `+
-		`and has not taken its turn`, (*proof).missedTurn),
+	says(`The key of NAMED on NAMED, set at TIME, had been first in line since TIME, but at TIME NAMED was `+
+		`still waiting and had not taken its turn`, (*proof).missedTurn),
 
 	// phrases about operations that took too long
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?\. It `+
@@ -124,7 +123,7 @@ var clauses = []clause{
 }
 
 // stays matches the phrases that say why a key remains.
-const stays = `(never expires|stays as long as the session does|is due to expire at TIME` +
+const stays = `(never expires|stays as long as the session does|was due to expire at TIME` +
 	`(?:, after an extension at TIME)?)`
 
 // isNamed reports whether an explanation that mentions name and attempt means process p and its attempt a. If the
