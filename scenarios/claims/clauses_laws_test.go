@@ -302,8 +302,8 @@ func (p *proof) ownKey(m []string) string {
 }
 
 // leftBehind checks that a client gave up or left its section without removing its key. m[1:5] contains the client,
-// what it did, the attempt and the time. m[5:10] contains the key's server, the time at which the key was set, the fault
-// lines, the time of the violation, and the reason why the key stays.
+// what it did, the attempt and the time. m[5:10] contains the key's server, the time at which the key was set, the
+// fault lines, the time of the violation, and the reason why the key stays.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !isNamed(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
