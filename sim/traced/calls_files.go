@@ -74,8 +74,11 @@ func (t *thread) changesFile(c fileCall) outcome {
 	default:
 		isOpen = false
 	}
-	if isOpen && t.opensForeign(args[c.paths[0]]) {
+	if isOpen && t.names(args[c.paths[0]], foreign) {
 		return t.errs(unix.ENOENT)
+	}
+	if isOpen && t.names(args[c.paths[0]], terminal+"\x00") {
+		return t.errs(unix.ENXIO)
 	}
 	const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND |
 		unix.O_TMPFILE&^unix.O_DIRECTORY
@@ -106,14 +109,16 @@ func (t *thread) changesFile(c fileCall) outcome {
 }
 
 // foreign is the prefix of the files that the JVMs on a host use to find each other. Which of these files exist differs
-// from run to run.
+// from run to run, so they are hidden from traced processes.
 const foreign = "/tmp/hsperfdata_"
 
-// opensForeign reports whether a path belongs to a file that other programs on the host may create or remove. These
-// files are hidden from traced processes.
-func (t *thread) opensForeign(at uint64) bool {
-	b := make([]byte, len(foreign))
-	return peek(t.tid, at, b) && string(b) == foreign
+// terminal is the terminal of a process. A traced process has none, like a service.
+const terminal = "/dev/tty"
+
+// names reports whether the text at an address in the thread's memory begins with prefix.
+func (t *thread) names(at uint64, prefix string) bool {
+	b := make([]byte, len(prefix))
+	return peek(t.tid, at, b) && string(b) == prefix
 }
 
 // readOnly handles a system call that would change a file outside the scratch folder.

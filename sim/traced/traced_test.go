@@ -377,6 +377,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{goProgram(t, "refused", silent), "dial false\n"},
 		{goProgram(t, "writes", scratch),
 			"open /tmp/written-by-a-program: read-only file system\n<nil>\ntext <nil>\n"},
+		{python(t, "-c", opensTerminal), "No such device or address\n"},
 	} {
 		if r := s.run(1, 0, nil, c.args...); r.printed != c.want || r.err != nil {
 			t.Errorf("%q prints %q (%v), want %q", c.args[1:], r.printed, r.err, c.want)
@@ -396,6 +397,13 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("a file of a JVM: %q (%v)", r.printed, r.err)
 	}
 }
+
+// opensTerminal is a program that prints why it cannot open its terminal.
+const opensTerminal = `import os
+try:
+    os.open("/dev/tty", os.O_RDWR)
+except OSError as e:
+    print(e.strerror)`
 
 // stoppedByATimer is a program that creates a timer whose signal stops it.
 const stoppedByATimer = `import ctypes, time
