@@ -15,8 +15,8 @@
 //     microsecond, and each further call takes two milliseconds.
 //   - The machine holds the other end of each TCP connection. A [Network] decides what happens to the bytes, and when.
 //   - The kernel's random numbers, the process and thread IDs, and the number of CPUs are seeded or fixed.
-//   - Files can be read. Writes fail with EROFS, except in the scratch folder. There is no terminal (/dev/tty). Files in
-//     /dev/shm are kept in memory, and only the program and its processes see them.
+//   - Files can be read. Writes fail with EROFS, except in the scratch folder. Files in /dev/shm are kept in memory,
+//     and only the program and its processes see them. There is no terminal (/dev/tty).
 //   - UDP, listening sockets and other kinds of sockets are rejected, as if by a firewall.
 //
 // A system call that is neither modeled nor known to be harmless never reaches the kernel. It ends the run with an
