@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -11,10 +12,25 @@ import (
 // This file implements the clients of a Redis Cluster. A client finds the server that stores its lock's key in the same
 // way as client libraries do.
 
-// slots maps the slots of a Redis Cluster to the masters that serve them, as far as a client knows. The client asks for
-// the slots (CLUSTER SLOTS) before its first request and after any request that got no reply. It also learns from MOVED
-// replies.
-type slots map[int]sim.ProcessID
+// slots is what a client knows about which masters serve which slots of a Redis Cluster. If ranges overlap, the last
+// one counts. The client asks for the slots (CLUSTER SLOTS) before its first request and after any request that got no
+// reply. It also learns from MOVED replies.
+type slots struct{ ranges []slotRange }
+
+type slotRange struct {
+	first, last int
+	master      sim.ProcessID
+}
+
+// master returns the master that serves a slot, or "" if it is not known.
+func (s *slots) master(slot int) sim.ProcessID {
+	for _, r := range slices.Backward(s.ranges) {
+		if r.first <= slot && slot <= r.last {
+			return r.master
+		}
+	}
+	return ""
+}
 
 // mostRedirections is the maximum number of MOVED and ASK replies that a client follows for one request. It is
 // go-redis's default.
@@ -32,7 +48,7 @@ func (l *single) routed(env sim.Env, r sim.Request) *sim.Reply {
 		how, to := redirected(reply)
 		switch how {
 		case "MOVED":
-			l.slots[slot] = to
+			l.slots.ranges = append(l.slots.ranges, slotRange{slot, slot, to})
 			reply = l.routedOnce(env, r, slot)
 		case "ASK":
 			r.Conn.Server = to
@@ -56,7 +72,7 @@ func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 	if l.slots == nil {
 		l.slots = l.askForSlots(env)
 	}
-	if r.Conn.Server = l.slots[slot]; r.Conn.Server == "" {
+	if r.Conn.Server = l.slots.master(slot); r.Conn.Server == "" {
 		r.Conn.Server = l.config.Servers[redis.SlotOwner(slot, len(l.config.Servers))]
 	}
 	if slot == redis.KeySlot(string(l.config.Key)) {
@@ -68,8 +84,8 @@ func (l *single) routedOnce(env sim.Env, r sim.Request, slot int) *sim.Reply {
 // askForSlots asks one member after another which masters serve which slots, until one replies. If none replies, the
 // result is empty, and routedOnce assumes that each master still serves the slots that it got when the cluster was
 // created.
-func (l *single) askForSlots(env sim.Env) slots {
-	known := slots{}
+func (l *single) askForSlots(env sim.Env) *slots {
+	known := &slots{}
 	for i := range l.config.Servers {
 		server := l.config.Servers[(l.config.First+i)%len(l.config.Servers)]
 		reply := ask(env, slotsTimeout, sim.Request{Conn: sim.Conn{Server: server}, Args: []string{"CLUSTER", "SLOTS"},
@@ -84,12 +100,10 @@ func (l *single) askForSlots(env sim.Env) slots {
 			last, _ := served[1].Int()
 			if master := served[2].Array(); len(master) > 0 {
 				name, _ := master[0].Bulk()
-				for slot := int(first); slot <= int(last); slot++ {
-					known[slot] = sim.ProcessID(name)
-				}
+				known.ranges = append(known.ranges, slotRange{int(first), int(last), sim.ProcessID(name)})
 			}
 		}
-		if len(known) > 0 {
+		if len(known.ranges) > 0 {
 			break
 		}
 	}

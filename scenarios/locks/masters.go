@@ -16,7 +16,7 @@ type masters struct {
 	// query.
 	current []sim.ProcessID
 	// slots contains what a Redis Cluster client knows about slots. It is nil before the first request.
-	slots slots
+	slots *slots
 }
 
 // sentinelTimeout is how long a client waits for a reply from the Sentinel, and also how long it waits before it asks

@@ -57,6 +57,7 @@ func groupOf(pid int) int {
 // SocketOf returns the name of a connection's local socket, such as "socket:[12345]", or "" if there is no such socket.
 // A process's file descriptors refer to the socket by this name (proc(5), net/tcp).
 func SocketOf(local, remote netip.AddrPort) string {
+	here, there := written(local), written(remote)
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
 		if err != nil {
@@ -66,7 +67,7 @@ func SocketOf(local, remote netip.AddrPort) string {
 			// the fields are: number, local address, remote address, state, queues, timer, retransmits, user, timeout,
 			// inode
 			f := strings.Fields(line)
-			if len(f) > 9 && strings.HasSuffix(f[1], written(local)) && strings.HasSuffix(f[2], written(remote)) {
+			if len(f) > 9 && strings.HasSuffix(f[1], here) && strings.HasSuffix(f[2], there) {
 				return "socket:[" + f[9] + "]"
 			}
 		}
