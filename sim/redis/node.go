@@ -122,8 +122,8 @@ const (
 	wakeNumber   uint64 = 1<<56 - 1
 )
 
-// New makes a node. This takes a long time, because each miniredis registers all its commands. Callers should therefore
-// keep a node and Reset it between runs.
+// New makes a node. Callers should keep a node and Reset it between runs: the first command that miniredis executes
+// takes a long time, because each miniredis registers all its commands.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
 	n.data = store.New((*hooks)(n))

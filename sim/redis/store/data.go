@@ -45,7 +45,7 @@ type Entry struct {
 type Data struct {
 	mini *miniredis.Miniredis
 	DB   *miniredis.RedisDB // code outside Data that changes a key in it must then call Settle for the key
-	srv  *server.Server
+	srv  *server.Server     // nil before the first command that miniredis executes
 	peer *server.Peer
 	w    *bufio.Writer
 
@@ -122,28 +122,33 @@ func (a appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// New returns a node's data. It is slow, because miniredis registers all its commands.
+// New returns a node's data.
 func New(node Server) *Data {
 	d := &Data{node: node, keys: map[string]*Entry{}}
 	d.renew()
 	return d
 }
 
-// renew creates a new miniredis and opens a connection to it. miniredis registers its commands only when there is a
-// connection.
+// renew creates a new miniredis.
 func (d *Data) renew() {
 	d.mini = miniredis.NewMiniRedis()
+	d.mini.SetTime(time.Unix(0, 0)) // so that miniredis does not read the machine's clock
+	d.DB = d.mini.DB(0)
+	d.srv = nil
+	d.made = 0
+}
+
+// connect opens a connection to miniredis, which registers all its commands only then. This is slow, and most nodes
+// never need it.
+func (d *Data) connect() {
 	conn, err := d.mini.Dial()
 	if err != nil {
 		panic(fmt.Sprintf("redis: miniredis does not start: %v", err)) // should never happen
 	}
 	_ = conn.Close()
-	d.mini.SetTime(time.Unix(0, 0)) // so that miniredis does not read the machine's clock
-	d.DB = d.mini.DB(0)
 	d.srv = d.mini.Server()
 	d.w = bufio.NewWriter(appender{&d.Out})
 	d.peer = server.NewPeer(d.w)
-	d.made = 0
 }
 
 // Pass makes miniredis execute a command and appends its reply to Out. The caller must then call Settle for the
@@ -157,6 +162,9 @@ func (d *Data) Pass(args []string) {
 	}
 	if len(d.worn) > 0 && strings.ToLower(args[0])[0] != 'h' { // commands of hashes must not see the lent field
 		defer d.lendHollow()()
+	}
+	if d.srv == nil {
+		d.connect()
 	}
 	d.srv.Dispatch(d.peer, args)
 	_ = d.w.Flush() // cannot fail with an appender

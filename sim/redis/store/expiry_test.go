@@ -73,3 +73,17 @@ func TestHeapStaysSmallUnderRenewal(t *testing.T) {
 		t.Errorf("the next deadline is %d", when)
 	}
 }
+
+// TestCommandsReachTheNewMiniredis checks that miniredis executes commands on the data that this package reads, also
+// after Clear has replaced miniredis.
+func TestCommandsReachTheNewMiniredis(t *testing.T) {
+	d := New(nobody{})
+	for range 2 {
+		d.Pass([]string{"RPUSH", "list", "a"})
+		if list, err := d.DB.List("list"); err != nil || len(list) != 1 {
+			t.Errorf("the list is %q, and the error %v", list, err)
+		}
+		d.made = maxMade + 1
+		d.Clear()
+	}
+}
