@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -152,16 +153,17 @@ func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// renumber lowers the numbers of the processes in a plan: client-3 may become client-1. It does so by swapping two
-// processes of the same kind in all faults at once. It keeps a swap only if the failure does not become rarer.
+// renumber lowers the numbers of the processes in a plan, and names earlier locks. For example, client-3 may become
+// client-1. It swaps two processes of the same kind, or two locks, in all faults at once. It keeps a swap only if the
+// failure does not become rarer.
 func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	for again := true; again; {
 		again = false
-		for _, pair := range swaps(p, s.known) {
+		for _, swap := range append(processSwaps(p, s.known), lockSwaps(p, s.known)...) {
 			q := p
 			q.Faults = make([]nemesis.Fault, len(p.Faults))
 			for i, f := range p.Faults {
-				q.Faults[i] = f.Renamed(pair.swap)
+				q.Faults[i] = swap(f)
 			}
 			if s.fails(q) && Often(q, s.fails) >= Often(p, s.fails) {
 				p, again = q, true
@@ -172,21 +174,11 @@ func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// pair is a pair of processes of the same kind; low has the lower number.
-type pair struct{ low, high sim.ProcessID }
+// swap exchanges two names in a fault.
+type swap func(nemesis.Fault) nemesis.Fault
 
-func (two pair) swap(p sim.ProcessID) sim.ProcessID {
-	switch p {
-	case two.low:
-		return two.high
-	case two.high:
-		return two.low
-	}
-	return p
-}
-
-// swaps returns the pairs of processes for which a swap would lower the sum of all process numbers in the plan.
-func swaps(p nemesis.Plan, known nemesis.Names) []pair {
+// processSwaps returns the swaps of two processes that would lower the sum of all process numbers in the plan.
+func processSwaps(p nemesis.Plan, known nemesis.Names) []swap {
 	times := map[sim.ProcessID]int{} // how many times each process is named
 	var all []sim.ProcessID
 	for i := range p.Faults {
@@ -196,15 +188,48 @@ func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 			}
 		}
 	}
-	var list []pair
+	var list []swap
 	for _, id := range all {
 		for _, lower := range lowerProcesses(&known, id) {
 			if times[lower] < times[id] {
-				list = append(list, pair{lower, id})
+				list = append(list, func(f nemesis.Fault) nemesis.Fault {
+					return f.Renamed(func(p sim.ProcessID) sim.ProcessID { return swapped(p, lower, id) })
+				})
 			}
 		}
 	}
 	return list
+}
+
+// lockSwaps returns the swaps of two locks that would let the plan name earlier locks.
+func lockSwaps(p nemesis.Plan, known nemesis.Names) []swap {
+	times := map[history.Lock]int{} // how many times each lock is named
+	for i := range p.Faults {
+		times[p.Faults[i].Lock]++
+	}
+	var list []swap
+	for _, lock := range known.Locks {
+		for _, earlier := range earlierLocks(&known, lock) {
+			if times[earlier] < times[lock] {
+				list = append(list, func(f nemesis.Fault) nemesis.Fault {
+					f.Lock = swapped(f.Lock, earlier, lock)
+					return f
+				})
+			}
+		}
+	}
+	return list
+}
+
+// swapped returns b for a, a for b, and any other name unchanged.
+func swapped[N comparable](name, a, b N) N {
+	switch name {
+	case a:
+		return b
+	case b:
+		return a
+	}
+	return name
 }
 
 // tidy sorts the faults by when they are likely to strike. It keeps the old order if sorting makes the failure go away

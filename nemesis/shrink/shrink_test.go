@@ -263,6 +263,21 @@ func TestShrinkTidiesUp(t *testing.T) {
 	}
 }
 
+// TestShrinkNamesTheFirstLock checks that Shrink replaces a lock that several faults name by the run's first lock. The
+// plan fails only if both faults name the same lock, so the lock of one fault alone cannot be replaced.
+func TestShrinkNamesTheFirstLock(t *testing.T) {
+	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
+		mustParse(t, "delete key of orders:1/a on redis-1 at 0s"),
+		mustParse(t, "evict key of orders:1/a on redis-1 at 0s")}}
+	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+		return len(p.Faults) == 2 && p.Faults[0].Kind != p.Faults[1].Kind && p.Faults[0].Lock == p.Faults[1].Lock
+	})
+	want := "scenario a\nseed 1\ndelete key of lock on redis-1 at 0s\nevict key of lock on redis-1 at 0s\n"
+	if small.String() != want {
+		t.Errorf("got\n%swant\n%s", small, want)
+	}
+}
+
 // TestShrinkStopsWhenNothingMoreIsTried checks that Shrink returns the smallest plan known to fail if the search has
 // used up its runs. The callback then reports that no plan fails.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {

@@ -5,15 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // measure says how complex a fault looks to a reader. The simpler of two faults has the smaller measure. Measures are
 // compared number by number from the left. Since no number is negative, repeated simplification always ends.
-type measure [16]int64
+type measure [17]int64
 
-func measureOf(f *nemesis.Fault) measure {
+func measureOf(f *nemesis.Fault, known *nemesis.Names) measure {
 	t := &f.Trigger
 	return measure{
 		int64(f.Loss), // less loss is simpler, and makes the finding stronger
@@ -30,6 +31,7 @@ func measureOf(f *nemesis.Fault) measure {
 		roughness(int64(max(f.PPM, -f.PPM)), 0),
 		int64(f.Number),
 		numbers(named(f)...),
+		int64(slices.Index(known.Locks, f.Lock) + 1),
 		flag(t.SaidAt),
 		flag(turned(f)),
 	}
@@ -97,7 +99,7 @@ func numbers(processes ...sim.ProcessID) int64 {
 //     it is well known;
 //   - times and durations are rounder, from round to rough: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder
 //     and weaker; messages and replies are earlier;
-//   - processes have lower numbers.
+//   - processes have lower numbers, and locks come earlier in the run's list of locks.
 //
 // f must be valid. Each of the returned faults differs from f in only one respect, so the list is short. To simplify
 // further, call Simpler again on a result.
@@ -107,9 +109,9 @@ func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 		measure measure
 	}
 	var list []*candidate
-	own := measureOf(&f)
+	own := measureOf(&f, &known)
 	for _, v := range variantsOf(f, known) {
-		if m := measureOf(&v); m.compare(own) < 0 && nemesis.Validate(v, known) == nil {
+		if m := measureOf(&v, &known); m.compare(own) < 0 && nemesis.Validate(v, known) == nil {
 			list = append(list, &candidate{v, m})
 		}
 	}
@@ -131,6 +133,7 @@ func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	v.moments()
 	v.quantities()
 	v.processes()
+	v.locks()
 	return v.list
 }
 
@@ -225,6 +228,13 @@ func (v *variants) processes() {
 	}
 }
 
+// locks adds variants that name an earlier lock.
+func (v *variants) locks() {
+	for _, earlier := range earlierLocks(&v.known, v.of.Lock) {
+		v.add(func(f *nemesis.Fault) { f.Lock = earlier })
+	}
+}
+
 // named returns the processes that the fault names, without duplicates.
 func named(f *nemesis.Fault) []sim.ProcessID {
 	var list []sim.ProcessID
@@ -246,6 +256,12 @@ func lowerProcesses(known *nemesis.Names, p sim.ProcessID) []sim.ProcessID {
 		}
 	}
 	return list
+}
+
+// earlierLocks returns the locks that come before the given one in the run's list of locks. If no lock is given, it
+// returns none.
+func earlierLocks(known *nemesis.Names, lock history.Lock) []history.Lock {
+	return known.Locks[:max(slices.Index(known.Locks, lock), 0)]
 }
 
 func unnumbered(p sim.ProcessID) string { return strings.TrimRight(string(p), "0123456789") }
