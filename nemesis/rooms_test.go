@@ -18,6 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/nemesis/nemesistest"
 	"github.com/fencepost-sim/fencepost/nemesis/shrink"
 	"github.com/fencepost-sim/fencepost/reports/document"
 	"github.com/fencepost-sim/fencepost/reports/headline"
@@ -33,7 +34,14 @@ import (
 // each kind of fault a second time, under its twin's name, and run every package with the kind and with its twin. The
 // results must not differ.
 
-var names = nemesis.TestNames
+var names = nemesistest.Names
+
+// TestAllTestsHaveTheSameNames checks that the tests inside package nemesis use the same names as all others.
+func TestAllTestsHaveTheSameNames(t *testing.T) {
+	if !reflect.DeepEqual(nemesis.TestNames, nemesistest.Names) {
+		t.Errorf("inside: %+v\noutside: %+v", nemesis.TestNames, nemesistest.Names)
+	}
+}
 
 // alike fails the test unless own and twin, when printed, differ only in case.
 func alike(t *testing.T, what string, own, twin any) {

@@ -14,7 +14,7 @@ import (
 
 // seedsPerScenario returns the number of seeds with which each scenario in the catalog must have the expected outcome.
 func seedsPerScenario() int {
-	if raceEnabled {
+	if testkit.Race {
 		return 2
 	}
 	return testkit.Size(1, 4, 1000)

@@ -20,7 +20,7 @@ import (
 // more file sets all settings to their smallest values. The test runs each protocol with these values, without faults
 // and with faults of all kinds, and judges the history.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {
-	if raceEnabled {
+	if testkit.Race {
 		t.Skip("thousands of runs, each on one goroutine")
 	}
 	nth := testkit.Size(48, 16, 1) // by default, a sample is tried, which is another one for each protocol

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
@@ -57,7 +58,7 @@ const (
 // TestASchedulesMemory checks a run's heap use against the expected values above, which are the same on every machine.
 // If a run uses more memory, runs have also become slower. If it uses less, the expected values must be lowered.
 func TestASchedulesMemory(t *testing.T) {
-	if raceEnabled {
+	if testkit.Race {
 		t.Skip("the race detector allocates")
 	}
 	s := newSchedules(t)

@@ -28,7 +28,7 @@ type settingUnderTest struct{ path, value string }
 // numbers, for every protocol and for a single client. Either some run must differ from the run with the default, or
 // the file must be rejected. testdata/format/refused.txt lists the rejected files with the reasons and positions.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
-	if raceEnabled {
+	if testkit.Race {
 		t.Skip("thousands of runs, each on one goroutine")
 	}
 	golden := filepath.Join("testdata", "format", "refused.txt")

@@ -235,7 +235,7 @@ func (c *change) shows(j format.Judgment) bool {
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgment) {
 	t.Helper()
 	seeds := testkit.Size(2, 2, 100)
-	if raceEnabled {
+	if testkit.Race {
 		seeds = 2
 	}
 	r := NewRunner(s)

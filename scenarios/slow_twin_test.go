@@ -14,7 +14,7 @@ import (
 // plansPerScenario returns the number of runs of each scenario that are judged by both checkers, the normal one and the
 // slow one.
 func plansPerScenario() int {
-	if !testkit.Full() || raceEnabled {
+	if !testkit.Full() || testkit.Race {
 		return 4
 	}
 	return 24

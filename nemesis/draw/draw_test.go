@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/nemesistest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -21,7 +22,7 @@ func newGenerator(t testing.TB, change func(*Mix)) *Generator {
 	if change != nil {
 		change(&mix)
 	}
-	g, err := NewGenerator(mix, testNames, time.Minute)
+	g, err := NewGenerator(mix, nemesistest.Names, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestTenThousandDrawnFaultsArePossiblePrintAndParseBack(t *testing.T) {
 		if n := len(plan.Faults); n < g.mix.Fewest || n > g.mix.Most {
 			t.Fatalf("seed %d: %d faults", seed, n)
 		}
-		if err := plan.Validate(testNames); err != nil {
+		if err := plan.Validate(nemesistest.Names); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if again, err := nemesis.ParsePlan("p", []byte(plan.String())); err != nil || !reflect.DeepEqual(again, plan) {
@@ -225,7 +226,7 @@ func TestManyStrongDriftsLeaveClocksGoingForward(t *testing.T) {
 		m.Weights, m.PPM, m.Fewest, m.Most = weightsOf(nemesis.Drift), nemesis.MaxPPM, 20, 20
 	})
 	for seed := range uint64(200) {
-		if err := (nemesis.Plan{Scenario: "a", Faults: g.Draw(seed)}).Validate(testNames); err != nil {
+		if err := (nemesis.Plan{Scenario: "a", Faults: g.Draw(seed)}).Validate(nemesistest.Names); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -279,17 +280,17 @@ func TestWrongMixesAreRefused(t *testing.T) {
 	} {
 		mix := Default()
 		change(&mix)
-		if _, err := NewGenerator(mix, testNames, time.Minute); err == nil || err.Error() != want {
+		if _, err := NewGenerator(mix, nemesistest.Names, time.Minute); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	for _, horizon := range []time.Duration{0, time.Microsecond, nemesis.MaxDuration + 1} {
-		if _, err := NewGenerator(Default(), testNames, horizon); err == nil {
+		if _, err := NewGenerator(Default(), nemesistest.Names, horizon); err == nil {
 			t.Errorf("a horizon of %v is accepted", horizon)
 		}
 	}
 	for _, ttl := range []time.Duration{-1, 0, 1, time.Second, 1000 * time.Hour} {
-		if _, err := NewGenerator(For(ttl), testNames, time.Minute); err != nil {
+		if _, err := NewGenerator(For(ttl), nemesistest.Names, time.Minute); err != nil {
 			t.Errorf("the mix for a TTL of %v: %v", ttl, err)
 		}
 	}
@@ -307,7 +308,7 @@ func TestSplitMixIsThePublishedGenerator(t *testing.T) {
 
 // FuzzDrawBytes checks that faults drawn from arbitrary bytes are valid for the run.
 func FuzzDrawBytes(f *testing.F) {
-	g, err := NewGenerator(Default(), testNames, time.Minute)
+	g, err := NewGenerator(Default(), nemesistest.Names, time.Minute)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -315,7 +316,7 @@ func FuzzDrawBytes(f *testing.F) {
 	f.Add([]byte("0123456789abcdef0123456789abcdef0123456789abcdef"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, fault := range g.DrawBytes(data) {
-			if err := nemesis.Validate(fault, testNames); err != nil {
+			if err := nemesis.Validate(fault, nemesistest.Names); err != nil {
 				t.Fatalf("%v: %v", fault, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/nemesistest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -29,7 +30,7 @@ func TestExclusionsTakeOutAndLeaveTheRest(t *testing.T) {
 	for seed := range uint64(1000) {
 		drawn := all.Draw(seed)
 		want := slices.DeleteFunc(slices.Clone(drawn), func(f nemesis.Fault) bool {
-			isServer := slices.Contains(slices.Concat(testNames.Redis, testNames.Consensus), f.Target)
+			isServer := slices.Contains(slices.Concat(nemesistest.Names.Redis, nemesistest.Names.Consensus), f.Target)
 			return f.Kind == nemesis.Pause || f.Kind == nemesis.Jump && isServer ||
 				f.Kind == nemesis.Drift && max(f.PPM, -f.PPM) > 1000 ||
 				f.Loss == nemesis.LosesEverything && f.Restart > 0 && f.Restart < 10*time.Second

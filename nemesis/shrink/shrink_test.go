@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
+	"github.com/fencepost-sim/fencepost/nemesis/nemesistest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -108,15 +109,15 @@ func coin(numbers ...uint64) uint64 {
 // checkMinimal checks each guarantee in Shrink's comment.
 func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) bool) {
 	t.Helper()
-	if err := small.Validate(testNames); err != nil || !fails(small) {
+	if err := small.Validate(nemesistest.Names); err != nil || !fails(small) {
 		t.Errorf("what is left does not fail, or is not valid (%v):\n%s", err, small)
 	}
 	for i := range small.Faults {
 		if less, ok := UnderSomeSeed(withoutFaults(small, i, 1), fails); ok {
 			t.Errorf("left was\n%sbut this is less:\n%s", small, less)
 		}
-		for _, f := range Simpler(small.Faults[i], testNames) {
-			if q := withFault(small, i, f); q.Validate(testNames) == nil && fails(q) &&
+		for _, f := range Simpler(small.Faults[i], nemesistest.Names) {
+			if q := withFault(small, i, f); q.Validate(nemesistest.Names) == nil && fails(q) &&
 				Often(q, fails) >= Often(small, fails) {
 				t.Errorf("left was\n%sbut this is simpler:\n%s", small, q)
 			}
@@ -145,7 +146,7 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	}
 	for failing := uint(1 << 8); failing < 1<<9; failing++ {
 		fails := func(p nemesis.Plan) bool { return failing>>place(p)&1 == 1 }
-		small := Shrink(largest, testNames, fails)
+		small := Shrink(largest, nemesistest.Names, fails)
 		checkMinimal(t, small, fails)
 		if monotone := failing&0b111111110 == 0b111111110; monotone && len(small.Faults) > 1 {
 			t.Errorf("%b: %s", failing, small)
@@ -171,9 +172,9 @@ func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 			}
 			return failed
 		}
-		small := Shrink(plan, testNames, fails)
+		small := Shrink(plan, nemesistest.Names, fails)
 		checkMinimal(t, small, fails)
-		if again := Shrink(small, testNames, fails); !reflect.DeepEqual(again, small) {
+		if again := Shrink(small, nemesistest.Names, fails); !reflect.DeepEqual(again, small) {
 			t.Errorf("shrunk once more,\n%sbecame\n%s", small, again)
 		}
 	}
@@ -191,7 +192,7 @@ func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	} {
 		plan.Faults = append(plan.Faults, mustParse(t, line))
 	}
-	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+	small := Shrink(plan, nemesistest.Names, func(p nemesis.Plan) bool {
 		for _, f := range p.Faults {
 			early := f.Trigger.Point == sim.Acquired || f.Trigger.Point == sim.BeforeWrite
 			if f.Kind == nemesis.Pause && f.For > 9800*time.Millisecond && early {
@@ -210,7 +211,7 @@ func TestShrinkFindsTheShortestPlan(t *testing.T) {
 func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "pause client-1 for 14.5s after acquired")}}
-	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+	small := Shrink(plan, nemesistest.Names, func(p nemesis.Plan) bool {
 		if len(p.Faults) != 1 || p.Faults[0].Trigger.Point == "" {
 			return false
 		}
@@ -229,7 +230,7 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"),
 		mustParse(t, "crash client-1 after acquired")}}
-	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+	small := Shrink(plan, nemesistest.Names, func(p nemesis.Plan) bool {
 		jump, crash := time.Duration(0), false
 		for _, f := range p.Faults {
 			jump, crash = max(jump, f.By), crash || f.Kind == nemesis.Crash
@@ -246,7 +247,7 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 func TestShrinkTidiesUp(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}
-	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+	small := Shrink(plan, nemesistest.Names, func(p nemesis.Plan) bool {
 		var crash, cut nemesis.Fault
 		for _, f := range p.Faults {
 			if f.Kind == nemesis.Crash {
@@ -269,7 +270,7 @@ func TestShrinkNamesTheFirstLock(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "delete key of orders:1/a on redis-1 at 0s"),
 		mustParse(t, "evict key of orders:1/a on redis-1 at 0s")}}
-	small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+	small := Shrink(plan, nemesistest.Names, func(p nemesis.Plan) bool {
 		return len(p.Faults) == 2 && p.Faults[0].Kind != p.Faults[1].Kind && p.Faults[0].Lock == p.Faults[1].Lock
 	})
 	want := "scenario a\nseed 1\ndelete key of lock on redis-1 at 0s\nevict key of lock on redis-1 at 0s\n"
@@ -286,7 +287,7 @@ func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
 	worst := len(plan.Faults)
 	for budget := 0; budget < 400; budget += 9 {
 		asked, failed := 0, map[string]bool{plan.String(): true}
-		small := Shrink(plan, testNames, func(p nemesis.Plan) bool {
+		small := Shrink(plan, nemesistest.Names, func(p nemesis.Plan) bool {
 			if asked++; asked > budget {
 				return false
 			}

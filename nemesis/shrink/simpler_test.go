@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/nemesis/nemesistest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -80,7 +81,7 @@ func TestWhatCountsAsSimpler(t *testing.T) {
 		f := mustParse(t, c.line)
 		eachField(f.Kind, func(field nemesis.Field) { stated[field] = true })
 		var lines []string
-		for _, s := range Simpler(f, testNames) {
+		for _, s := range Simpler(f, nemesistest.Names) {
 			lines = append(lines, s.String())
 		}
 		if len(lines) == 0 || lines[0] != c.first {
@@ -124,7 +125,7 @@ func TestTheSimplestFaults(t *testing.T) {
 		"delay message 1 of client-1 -> redis-1 by 1s", "break client-1 | redis-1 before reply 1",
 		"expire session of client-1 at 0s", "delete key of lock on redis-1 at 0s"} {
 		f := mustParse(t, line)
-		if simpler := Simpler(f, testNames); len(simpler) > 0 {
+		if simpler := Simpler(f, nemesistest.Names); len(simpler) > 0 {
 			t.Errorf("simpler than %q: %v", line, simpler[0])
 		}
 	}
@@ -165,18 +166,18 @@ func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 
 func checkSimpler(t *testing.T, f nemesis.Fault) []nemesis.Fault {
 	t.Helper()
-	own := measureOf(&f, &testNames)
-	simpler := Simpler(f, testNames)
+	own := measureOf(&f, &nemesistest.Names)
+	simpler := Simpler(f, nemesistest.Names)
 	for i, s := range simpler {
-		m := measureOf(&s, &testNames)
-		switch again, err := nemesis.ParseFor(s.String(), testNames); {
+		m := measureOf(&s, &nemesistest.Names)
+		switch again, err := nemesis.ParseFor(s.String(), nemesistest.Names); {
 		case err != nil || !reflect.DeepEqual(again, s):
 			t.Errorf("%s: %s parsed back as %v, %v", f, s, again, err)
 		case m.compare(own) >= 0:
 			t.Errorf("%s: %s is not simpler", f, s)
 		case slices.Min(m[:]) < 0:
 			t.Errorf("%s has the measure %v", s, m)
-		case i > 0 && measureOf(&s, &testNames).compare(measureOf(&simpler[i-1], &testNames)) < 0:
+		case i > 0 && measureOf(&s, &nemesistest.Names).compare(measureOf(&simpler[i-1], &nemesistest.Names)) < 0:
 			t.Errorf("%s: %s is listed behind %s", f, s, simpler[i-1])
 		}
 	}

@@ -60,7 +60,7 @@ func compareWithSum(t *testing.T, o Odds) {
 
 func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 	runs := testkit.Size(100, 200, 4000)
-	if raceEnabled {
+	if testkit.Race {
 		runs = 200
 	}
 	for _, asked := range []Odds{
