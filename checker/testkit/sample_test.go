@@ -69,28 +69,8 @@ func TestOneOfSeveralSubtestsIsTriedEveryDay(t *testing.T) {
 				tried++
 			})
 		}
-		if e.thorough && tried != all || !e.thorough && (tried != all/4) {
+		if e.thorough && tried != all || !e.thorough && (tried < all/8 || tried > all/2) {
 			t.Errorf("%s: %d of %d subtests are tried", e.name, tried, all)
-		}
-	}
-}
-
-// TestOneOfFewSubtestsIsTried checks that a test always tries at least one subtest, also when it is repeated (-count).
-func TestOneOfFewSubtestsIsTried(t *testing.T) {
-	for few := 1; few < 5; few++ {
-		var tried []string
-		run := func(test string) {
-			for i := range few {
-				if name := fmt.Sprintf("%s/%d", test, i); begun.before(name)%7 == 0 {
-					tried = append(tried, name)
-				}
-			}
-		}
-		test := fmt.Sprint(t.Name(), few)
-		run(test)
-		run(test)
-		if want := []string{test + "/0", test + "/0"}; !slices.Equal(tried, want) {
-			t.Errorf("%d subtests, twice: %q are tried", few, tried)
 		}
 	}
 }

@@ -10,6 +10,7 @@ package testkit
 import (
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -17,7 +18,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -80,36 +80,15 @@ func ThoroughOnly(t testing.TB) {
 	}
 }
 
-// OneIn skips most subtests, unless this is continuous integration or a full run. The first of every n subtests of a
-// test is always tried, so a test with few subtests tries one, and a subtest that -run names alone is tried.
-func OneIn(t testing.TB, n int) {
+// OneIn skips most subtests, unless this is continuous integration or a full run. About one subtest in n is always
+// tried; a hash of the subtest's name decides which.
+func OneIn(t testing.TB, n uint32) {
 	t.Helper()
-	if begun.before(t.Name())%n > 0 {
+	h := fnv.New32a()
+	h.Write([]byte(t.Name()))
+	if h.Sum32()%n > 0 {
 		ThoroughOnly(t)
 	}
-}
-
-// begun lists the subtests that have called OneIn.
-var begun = subtests{names: map[string]map[string]bool{}}
-
-// subtests contains the names of subtests, by the name of their outermost test.
-type subtests struct {
-	sync.Mutex
-	names map[string]map[string]bool
-}
-
-// before adds a subtest and returns how many others of the same test have begun. A name that is already known begins a
-// new round of the test, as with -count.
-func (s *subtests) before(name string) int {
-	s.Lock()
-	defer s.Unlock()
-	test, _, _ := strings.Cut(name, "/")
-	if s.names[test] == nil || s.names[test][name] {
-		s.names[test] = map[string]bool{}
-	}
-	n := len(s.names[test])
-	s.names[test][name] = true
-	return n
 }
 
 // FullOnly skips a test that is useful only at its full size, unless this is a full run.
