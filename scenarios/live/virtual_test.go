@@ -247,10 +247,10 @@ func TestRunsThatTheirLimitEndsAreEqual(t *testing.T) {
 func TestADifferenceNamesTheCall(t *testing.T) {
 	testkit.ThoroughOnly(t)
 	worker := strings.Fields(redisPy(t))
-	// The last word in /proc/loadavg is the ID of the process that the host created most recently. IDs start again at
-	// low numbers, so a second is added. Then no client can wake before another one has fallen asleep.
+	// The link /proc/self names the ID that the process has on the host. IDs start again at low numbers, so a second is
+	// added. Then no client can wake before another one has fallen asleep.
 	code := `import os, redis, runpy, time; redis.Redis.from_url(os.environ["FENCEPOST_REDIS_1"]).ping(); ` +
-		`time.sleep(1 + int(open("/proc/loadavg").read().split()[-1]) / 1e6); ` +
+		`time.sleep(1 + int(os.readlink("/proc/self")) / 1e6); ` +
 		`runpy.run_path("` + worker[1] + `")`
 	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
 	const seed = 1 // a run with this seed is performed twice

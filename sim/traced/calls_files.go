@@ -74,17 +74,9 @@ func (t *thread) changesFile(c fileCall) outcome {
 	default:
 		isOpen = false
 	}
-	if isOpen && t.names(args[c.paths[0]], foreign) {
-		return t.errs(unix.ENOENT)
-	}
-	if isOpen && t.names(args[c.paths[0]], terminal+"\x00") {
-		return t.errs(unix.ENXIO)
-	}
 	const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND |
 		unix.O_TMPFILE&^unix.O_DIRECTORY
-	if isOpen && flags&changing == 0 && !t.opensSharedFile() {
-		return passes
-	}
+	reads := isOpen && flags&changing == 0
 	var paths []string
 	for i, at := range c.paths {
 		path, ok := text(t.tid, args[at])
@@ -97,8 +89,19 @@ func (t *thread) changesFile(c fileCall) outcome {
 		}
 		paths = append(paths, t.p.absolute(dir, path))
 	}
+	switch {
+	case isOpen && strings.HasPrefix(paths[0], foreign):
+		return t.errs(unix.ENOENT)
+	case isOpen && paths[0] == terminal:
+		return t.errs(unix.ENXIO)
+	case reads && isKernels(paths[0]):
+		return t.opensKernels(paths[0], flags)
+	}
 	if o, done := t.changesShared(c.name, paths, flags); done {
 		return o
+	}
+	if reads {
+		return passes
 	}
 	for _, path := range paths {
 		if !t.p.mayWrite(path) && !(isOpen && slices.Contains(devices, path)) {
@@ -114,12 +117,6 @@ const foreign = "/tmp/hsperfdata_"
 
 // terminal is the terminal of a process. A traced process has none, like a service.
 const terminal = "/dev/tty"
-
-// names reports whether the text at an address in the thread's memory begins with prefix.
-func (t *thread) names(at uint64, prefix string) bool {
-	b := make([]byte, len(prefix))
-	return peek(t.tid, at, b) && string(b) == prefix
-}
 
 // readOnly handles a system call that would change a file outside the scratch folder.
 func (t *thread) readOnly(path string, flags uint64) outcome {

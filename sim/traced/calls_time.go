@@ -123,12 +123,11 @@ func (t *thread) getrusage() outcome {
 	return t.gives(0)
 }
 
-// sysinfo describes a machine with 8 GiB of memory, half of which is free.
 func (t *thread) sysinfo() outcome {
 	b := make([]byte, 112)
 	le.PutUint64(b, uint64(t.p.clock.monotonic(t.p.m.now)/1e9))
-	le.PutUint64(b[32:], 8<<30)
-	le.PutUint64(b[40:], 4<<30)
+	le.PutUint64(b[32:], totalMemory)
+	le.PutUint64(b[40:], freeMemory)
 	le.PutUint16(b[80:], 10)
 	le.PutUint32(b[104:], 1)
 	if !poke(t.tid, t.regs.Rdi, b) {

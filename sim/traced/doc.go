@@ -17,6 +17,8 @@
 //   - The kernel's random numbers, the process and thread IDs, and the number of CPUs are seeded or fixed.
 //   - Files can be read. Writes fail with EROFS, except in the scratch folder. Files in /dev/shm are kept in memory,
 //     and only the program and its processes see them. There is no terminal (/dev/tty).
+//   - The files that a program opens in /proc and /sys describe the machine: one CPU, 8 GiB of memory, no control
+//     groups, and only the program's own processes. What would differ from run to run is fixed or does not exist.
 //   - UDP, listening sockets and other kinds of sockets are rejected, as if by a firewall.
 //
 // A system call that is neither modeled nor known to be harmless never reaches the kernel. It ends the run with an
@@ -25,8 +27,8 @@
 // # Limits
 //
 // Only Linux 5.9 or later on x86-64 is supported. A thread that computes without making a system call or reading a
-// clock is not interrupted. If it does so for too long, the run ends with an error. The content of files such as those
-// in /proc is that of the host.
+// clock is not interrupted. If it does so for too long, the run ends with an error. The content of other files, and
+// what calls such as stat and readlink tell about any file, are those of the host.
 //
 // A program can start other processes. When the first process ends, the others are killed.
 //

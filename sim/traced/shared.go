@@ -106,7 +106,15 @@ func (t *thread) opensShared(path string, flags uint64) outcome {
 		t.p.m.fail(t, t.name, "to create shared memory, but this failed: "+err.Error())
 		return gone
 	}
-	name := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", os.Getpid(), own)
+	return t.opensInstead(ownFile(own), flags)
+}
+
+// ownFile returns the path by which other processes can open one of this process's files.
+func ownFile(fd int) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd) }
+
+// opensInstead makes a system call that opens a file open another file.
+func (t *thread) opensInstead(path string, flags uint64) outcome {
+	name := append([]byte(path), 0)
 	at := t.regs.Rsp - 256 // below the part of the stack that the thread may use
 	before := make([]byte, len(name))
 	if !peek(t.tid, at, before) || !poke(t.tid, at, name) {

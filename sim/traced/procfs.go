@@ -1,0 +1,219 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel makes the content of a file in /proc or /sys when the file is read. What it says often differs from run
+// to run. So a process sees its machine's files there: those in hostFiles and processFiles are made by the machine,
+// those in unchanging are the kernel's, and no others exist.
+
+// unchanging lists the files, and with a slash at the end the folders, whose content depends only on the host's
+// configuration.
+var unchanging = []string{"/proc/version", "/proc/filesystems", "/proc/sys/", "/sys/kernel/mm/hugepages",
+	"/sys/kernel/mm/hugepages/", "/sys/kernel/mm/transparent_hugepage/"}
+
+// changing lists the files that do change in the folders of unchanging. A name with a slash at the end is a folder.
+var changing = []string{"/proc/sys/fs/aio-nr", "/proc/sys/fs/binfmt_misc/", "/proc/sys/fs/dentry-state",
+	"/proc/sys/fs/file-nr", "/proc/sys/fs/inode-nr", "/proc/sys/fs/inode-state", "/proc/sys/kernel/ns_last_pid",
+	"/proc/sys/kernel/pty/nr", "/proc/sys/kernel/random/", "/proc/sys/net/netfilter/"}
+
+// unchangingOfProcess lists the files in /proc/self that depend only on the process.
+var unchangingOfProcess = []string{"auxv", "cmdline", "comm", "coredump_filter", "cwd", "environ", "exe", "fd",
+	"limits", "maps", "mem", "root"}
+
+// hostFiles are the files that describe the host. Each function returns a file's content, as process p sees it.
+var hostFiles = map[string]func(p *Process) string{
+	"/proc/cgroups": func(*Process) string { return "#subsys_name\thierarchy\tnum_cgroups\tenabled\n" },
+	"/proc/cpuinfo": func(*Process) string { return onlyCPU() },
+	"/proc/loadavg": func(p *Process) string { return fmt.Sprintf("0.00 0.00 0.00 1/1 %d\n", p.lastID) },
+	"/proc/meminfo": func(*Process) string {
+		return fmt.Sprintf("MemTotal: %14d kB\nMemFree: %15d kB\nMemAvailable: %10d kB\nBuffers: %15d kB\n"+
+			"Cached: %16d kB\nSwapTotal: %13d kB\nSwapFree: %14d kB\n",
+			totalMemory>>10, freeMemory>>10, freeMemory>>10, 0, 0, 0, 0)
+	},
+	"/proc/mounts": mounts,
+	"/proc/stat": func(p *Process) string {
+		used := p.clock.advance(p.m.now) / clockTick
+		times := fmt.Sprintf("%d 0 0 %d 0 0 0 0 0 0", used, int64(uptime/clockTick))
+		return fmt.Sprintf("cpu  %s\ncpu0 %s\nintr 0\nctxt 0\nbtime %d\nprocesses 1\nprocs_running 1\n"+
+			"procs_blocked 0\n", times, times, (p.clock.realtime(p.m.now)-p.clock.monotonic(p.m.now))/1e9)
+	},
+	"/proc/uptime": func(p *Process) string {
+		hundredths := p.clock.monotonic(p.m.now) / 1e7
+		return fmt.Sprintf("%d.%02d %d.00\n", hundredths/100, hundredths%100, int64(uptime/1e9))
+	},
+	"/proc/sys/kernel/random/boot_id": func(p *Process) string {
+		b := sha256.Sum256([]byte(p.command.Name))
+		return uuid(b[:16])
+	},
+	"/proc/sys/kernel/random/uuid":        func(p *Process) string { return uuid(p.random(16)) },
+	"/sys/devices/system/cpu/kernel_max":  func(*Process) string { return "0\n" },
+	"/sys/devices/system/cpu/online":      func(*Process) string { return "0\n" },
+	"/sys/devices/system/cpu/possible":    func(*Process) string { return "0\n" },
+	"/sys/devices/system/cpu/present":     func(*Process) string { return "0\n" },
+	"/sys/devices/system/cpu/cpu0/online": func(*Process) string { return "1\n" },
+}
+
+// processFiles are the files in /proc/PID that describe a process.
+var processFiles = map[string]func(p *Process) string{
+	"cgroup":    func(*Process) string { return "0::/\n" },
+	"mountinfo": func(*Process) string { return "1 0 0:1 / / ro - rootfs rootfs ro\n" },
+	"mounts":    mounts,
+	"stat":      (*Process).stat,
+	"statm": func(*Process) string {
+		const whole, used = virtualMemory / pageSize, usedMemory / pageSize
+		return fmt.Sprintf("%d %d 0 0 0 %d 0\n", whole, used, used)
+	},
+	"status": (*Process).statusFile,
+}
+
+// A machine has totalMemory bytes of memory, of which freeMemory bytes are free. Each process has an address space of
+// virtualMemory bytes, of which usedMemory bytes are in memory.
+const (
+	totalMemory, freeMemory   = 8 << 30, 4 << 30
+	virtualMemory, usedMemory = 1 << 30, 64 << 20
+)
+
+// clockTick is the unit of the times in /proc/stat and /proc/PID/stat, in ns.
+const clockTick = 10_000_000
+
+func mounts(*Process) string { return "rootfs / rootfs ro 0 0\n" }
+
+// uuid returns a line with a random UUID (version 4) that consists of 16 random bytes.
+func uuid(b []byte) string {
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x\n", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// cpuSpeed matches what changes from one reading of /proc/cpuinfo to the next, and the numbers of CPUs.
+var cpuSpeed = regexp.MustCompile(`(?m)^(cpu MHz|siblings|cpu cores)(\s*): .*$`)
+
+// onlyCPU describes the only CPU of a machine, which has the features of the host's first CPU.
+func onlyCPU() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "processor\t: 0\n\n"
+	}
+	first, _, _ := strings.Cut(string(text), "\n\n")
+	return cpuSpeed.ReplaceAllStringFunc(first, func(line string) string {
+		name, _, _ := strings.Cut(line, ":")
+		if strings.HasPrefix(name, "cpu MHz") {
+			return name + ": 2000.000"
+		}
+		return name + ": 1"
+	}) + "\n\n"
+}
+
+// commonName returns the name of the program that the process executes, of at most 15 bytes.
+func (p *Process) commonName() string {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.pid))
+	return strings.TrimSuffix(string(name), "\n")
+}
+
+// parentID returns the ID of the process's parent. The parent of the first process is init.
+func (p *Process) parentID() int {
+	if p.parent == nil {
+		return 1
+	}
+	return p.parent.id
+}
+
+// stat returns the content of /proc/PID/stat (see proc(5)).
+func (p *Process) stat() string {
+	used := p.clock.advance(p.m.now) / clockTick
+	fields := []any{p.parentID(), p.group, p.session, 0, -1, 0, 0, 0, 0, 0, used, 0, 0, 0, 20, 0, len(p.threads), 0,
+		int64(uptime / clockTick), virtualMemory, usedMemory / pageSize, "18446744073709551615"}
+	const known = 3 + 22 // fields before the ones that are 0
+	for range 52 - known {
+		fields = append(fields, 0)
+	}
+	return fmt.Sprintf("%d (%s) R %s\n", p.id, p.commonName(), strings.Trim(fmt.Sprint(fields), "[]"))
+}
+
+// statusFile returns the content of /proc/PID/status (see proc(5)).
+func (p *Process) statusFile() string {
+	u, g := unix.Getuid(), unix.Getgid()
+	return fmt.Sprintf("Name:\t%s\nUmask:\t0022\nState:\tR (running)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\n"+
+		"TracerPid:\t0\nUid:\t%d\t%d\t%d\t%d\nGid:\t%d\t%d\t%d\t%d\nVmPeak:\t%8d kB\nVmSize:\t%8d kB\nVmHWM:\t%8d kB\n"+
+		"VmRSS:\t%8d kB\nThreads:\t%d\nCpus_allowed:\t1\nCpus_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\n"+
+		"nonvoluntary_ctxt_switches:\t0\n", p.commonName(), p.id, p.id, p.parentID(), u, u, u, u, g, g, g, g,
+		virtualMemory>>10, virtualMemory>>10, usedMemory>>10, usedMemory>>10, len(p.threads))
+}
+
+// isKernels reports whether the kernel makes the content of the file with the given path, or of files below it.
+func isKernels(path string) bool {
+	return path == "/proc" || path == "/sys" || strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
+}
+
+// seen returns what a process sees at a path in /proc or /sys: the content of a made file, or the path of a file of
+// the kernel. exists is false if there is no such file.
+func (t *thread) seen(path string) (content, real string, exists bool) {
+	if is := hostFiles[path]; is != nil {
+		return is(t.p), "", true
+	}
+	of, name := t.p.inProc(path)
+	switch {
+	case of == nil:
+		under := func(list []string) bool {
+			return slices.ContainsFunc(list, func(s string) bool {
+				return path == strings.TrimSuffix(s, "/") || strings.HasSuffix(s, "/") && strings.HasPrefix(path, s)
+			})
+		}
+		return "", path, under(unchanging) && !under(changing)
+	case processFiles[name] != nil:
+		return processFiles[name](of), "", true
+	}
+	first, _, _ := strings.Cut(name, "/")
+	exists = slices.Contains(unchangingOfProcess, first)
+	if strings.HasPrefix(path, "/proc/self/") {
+		return "", path, exists
+	}
+	return "", fmt.Sprintf("/proc/%d/%s", of.pid, name), exists
+}
+
+// inProc returns the process that a path in /proc is about, and the part of the path after its folder. of is nil if
+// the path is not about a process of the family.
+func (p *Process) inProc(path string) (of *Process, name string) {
+	who, name, _ := strings.Cut(strings.TrimPrefix(path, "/proc/"), "/")
+	switch number, err := strconv.Atoi(who); {
+	case who == "self":
+		of = p
+	case err == nil && number > 0:
+		of = p.member(number)
+	}
+	return of, name
+}
+
+// opensKernels opens a file in /proc or /sys for reading.
+func (t *thread) opensKernels(path string, flags uint64) outcome {
+	content, real, exists := t.seen(path)
+	switch {
+	case !exists:
+		return t.errs(unix.ENOENT)
+	case real == path:
+		return passes
+	case real != "":
+		return t.opensInstead(real, flags)
+	}
+	own, err := unix.MemfdCreate("made", unix.MFD_CLOEXEC)
+	if err == nil {
+		defer unix.Close(own)
+		_, err = unix.Write(own, []byte(content))
+	}
+	if err != nil {
+		t.p.m.fail(t, t.name, "to read "+path+", but this failed: "+err.Error())
+		return gone
+	}
+	return t.opensInstead(ownFile(own), flags)
+}
