@@ -236,7 +236,7 @@ func (f *ReducedFinding) promise() string {
 
 // size says in how many runs the violation was found, and how far the plan was shrunk.
 func (f *ReducedFinding) size() string {
-	how := "shrunk as far as the budget of runs allowed"
+	how := "no more runs were allowed"
 	switch {
 	case f.interrupted():
 		how = "shrinking was interrupted"

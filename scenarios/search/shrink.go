@@ -16,8 +16,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shrinkRuns is the maximum number of runs in Shrink if the caller does not set a limit. Most calls need a few hundred.
-const shrinkRuns = 20_000
+// mostRuns returns the maximum number of runs in Shrink if the caller does not set a limit. Most calls need a few
+// hundred. A run of a modeled lock takes about a millisecond, and a run of programs up to a second.
+func mostRuns(s *scenarios.Scenario) int {
+	if s.OfPrograms() {
+		return 500
+	}
+	return 20_000
+}
 
 // Violation identifies, by law and cause, the violation that Shrink must preserve.
 type Violation struct {
@@ -55,7 +61,7 @@ type Shrunk struct {
 // write or lock can be removed. Shrink ignores the scenario's own faults and expectations. At the end, it prints the
 // result, parses it and runs it once more. Unless ctx interrupts Shrink, the result depends only on the arguments.
 //
-// runs is the maximum number of runs; 0 means shrinkRuns. If Shrink reaches this limit or ctx is done, it returns the
+// runs is the maximum number of runs; 0 means mostRuns(s). If Shrink reaches this limit or ctx is done, it returns the
 // smallest plan and scenario found so far, and sets Ending accordingly. If ctx is done from the start, the result is
 // the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a run fails.
 // It returns an *UnrepeatedError if a run that should show the violation does not.
@@ -64,7 +70,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, v Vio
 		return nil, err
 	}
 	if runs <= 0 {
-		runs = shrinkRuns
+		runs = mostRuns(s)
 	}
 	sh := &shrinker{ctx: ctx, violation: v, most: runs, original: s, subjects: map[string]*subject{}}
 	doc, err := format.ParseDocument(s.Path, s.Text())

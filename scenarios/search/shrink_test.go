@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // planOf returns a plan with the given seed and faults, one fault per line.
@@ -399,4 +400,39 @@ func TestWhatCannotBeShrunk(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
+}
+
+// TestShrinkingProgramsHasALimit shrinks a violation of a modeled lock, and the same violation of programs. Because a
+// run of programs takes much longer, far fewer runs are allowed, and the result must say that it may not be minimal.
+func TestShrinkingProgramsHasALimit(t *testing.T) {
+	s, v := parsed(t, noisy), noisyViolation(t)
+	wide := Violation{Law: v.law, Cause: v.cause, // all faults must stay, so many changes to them are tried
+		Accepts: func(h *history.History) bool { return faultsIn(h) >= len(v.plan.Faults) }}
+	for _, c := range []struct {
+		s      *scenarios.Scenario
+		ending campaign.Ending
+	}{{s, campaign.Complete}, {asPrograms(s), campaign.OutOfRuns}} {
+		r, err := Shrink(t.Context(), c.s, v.plan, wide, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := mostRuns(c.s)
+		if few := r.Runs < mostRuns(asPrograms(s)); r.Ending != c.ending || few || r.Runs > most+shrink.OtherSeeds+3 {
+			t.Errorf("of %d runs %d were made: %v", most, r.Runs, r.Ending)
+		}
+	}
+}
+
+// asPrograms returns a scenario that is like s, but whose clients count as programs.
+func asPrograms(s *scenarios.Scenario) *scenarios.Scenario {
+	return s.With(&scenarios.Code{Programs: sim.Points,
+		Elsewhere: func(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
+			modeled, err := scenarios.Parse("modeled", s.Text())
+			if err != nil {
+				return scenarios.Result{}, err
+			}
+			runner := scenarios.NewRunner(modeled)
+			runner.ReportSent(w.Sent)
+			return runner.Run(p)
+		}})
 }
