@@ -67,9 +67,9 @@ func consensus(k history.ServiceKind) bool { return k.OneLog }
 // removing reports whether the servers remove a lock once its lease has ended.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
-// nothingLeft and noneKnown are for violations that are left without any advice. nothingLeft is used if exclusion was
-// violated even though the lock's users already apply every safety measure, including one that guards the data.
-// Otherwise noneKnown is used.
+// nothingLeft and noneKnown are the texts for violations to which no advice applies. nothingLeft is used if exclusion
+// was violated even though every safety measure is in place, including one that guards the data. Otherwise noneKnown is
+// used.
 const (
 	nothingLeft = "Every measure that the documentation recommends against this violation is already in place. " +
 		"A limit of all locks with leases remains: " +

@@ -228,8 +228,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// dueText says when a key, which exists at the moment now, expires or should have expired. If it should already have
-// expired, dueText also names the fault in the server's clock that kept the key alive.
+// dueText says when a key expires that still exists at the moment now. If the key should already have expired, dueText
+// also names the fault in the server's clock that kept it alive.
 func (t *judge) dueText(key *standingKey, now moment) string {
 	if key.until == history.Never {
 		return "never expires"

@@ -88,8 +88,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound))
 }
 
-// judgeRelease judges the release that follows acquire n, and reports whether there was one to judge. The acquire must
-// have been judged; acquired is the position at which it ended.
+// judgeRelease judges how the lock that acquire n had acquired was released. It returns false if there was no release
+// to judge. The acquire must have been judged before, and acquired is the position at which it ended.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]

@@ -93,8 +93,8 @@ func TestJudgesLookAtEachLock(t *testing.T) {
 	}
 }
 
-// TestPorcupineIsNotAskedWhereClocksAreOff tries two sections that certainly overlap, two that may overlap, and two
-// that do not.
+// TestPorcupineIsNotAskedWhereClocksAreOff checks that the verdict does not rely on porcupine if clocks may be wrong.
+// It tries two sections that certainly overlap, two that may overlap, and two that do not.
 func TestPorcupineIsNotAskedWhereClocksAreOff(t *testing.T) {
 	for _, c := range []struct {
 		entry   string

@@ -44,11 +44,12 @@ func (t *judge) keysOf(s *trace.Span) (there []int, own, recorded bool) {
 	return there, own, recorded
 }
 
-// leftOver returns the position at which a key that was left over from an earlier hold disappeared, or -1 if the key
-// was not left over. The client of window s had set the key at the position set. The key was left over if the client
-// had called the earlier hold's release before it requested the lock again, and if the key disappeared only after the
-// window began, because it expired or the earlier attempt deleted it. If the service has one replicated log, no key is
-// left over, because a session continues to use the key from its earlier attempt.
+// leftOver is about the key that the client of window s set at the position set. If this key was left over from an
+// earlier hold of the client, leftOver returns the position at which the key disappeared; otherwise, it returns -1. The
+// key was left over if two things are true. The client released the earlier hold before it requested the lock again.
+// And the key disappeared only after the window had begun, because it expired or the earlier attempt deleted it. If the
+// service has one replicated log, no key is left over, because a session continues to use the key from its earlier
+// attempt.
 func (t *judge) leftOver(s *trace.Span, set int) int {
 	e := &t.History.Events[set]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]

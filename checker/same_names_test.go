@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestNamesOnAnotherLockChangeNothing checks that an attempt's name identifies it only together with its lock. Another
-// client holds another lock for a moment, once for each attempt in a history. Whether or not it uses the same names as
-// those attempts, both implementations of the laws must find the same.
+// TestNamesOnAnotherLockChangeNothing checks that an attempt's name identifies it only together with its lock. It adds
+// the attempts of a bystander, which holds another lock, to a history. Whether they have names of their own or those of
+// the history's attempts, the two implementations of the laws must find the same violations as without them.
 func TestNamesOnAnotherLockChangeNothing(t *testing.T) {
 	files, err := filepath.Glob("testdata/laws/*.txt")
 	if err != nil || len(files) == 0 {

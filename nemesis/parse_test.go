@@ -87,7 +87,7 @@ var badGrammar = []badLine{
 	{"pause client-1 for 1..5s at 1s", 20, `expected a duration such as 500ms, found "1..5s"`, ""},
 	{"pause client-1 for .s at 1s", 20, `expected a duration such as 500ms, found ".s"`, ""},
 	{"jump redis-3 clock by", 22, `expected a jump such as +30s or -5s, found the end of the line`, ""},
-	{"jump redis-3 clock by 30s at 4s", 23, `a jump needs a sign, found "30s"`, "+30s"},
+	{"jump redis-3 clock by 30s at 4s", 23, `a jump needs a sign (+ or -), found "30s"`, "+30s"},
 	{"jump redis-3 clock by 30 at 4s", 23, `a duration needs a unit: write +30s or +30ms, found "30"`, ""},
 	{"jump redis-3 clock by -30 at 4s", 23, `a duration needs a unit: write -30s or -30ms, found "-30"`, ""},
 	{"jump redis-3 clock by + at 4s", 23, `expected a jump such as +30s or -5s, found "+"`, ""},

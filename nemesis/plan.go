@@ -212,7 +212,7 @@ func badScenario(name string) string {
 	case name == "":
 		return "the plan names no scenario"
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, history.Unprintable):
-		return "the name of the scenario has characters that cannot be written in a line"
+		return "the name of the scenario contains a line break or another character that cannot be printed"
 	case len(line) > maxLine:
 		return "the name of the scenario is too long for a line"
 	case strings.TrimSpace(name) != name || cutComment(line) != line:

@@ -111,7 +111,8 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 			"drift redis-1 clock by -500000ppm from 1s"),
 			`fault 3, "drift redis-1 clock by -500000ppm from 1s": together with the drifts before it, the clocks of redis-1 could run at less than a tenth of the true rate`},
 		{Plan{Scenario: "a #b"}, "the name of the scenario begins or ends with a space, or has one before a #"},
-		{Plan{Scenario: "a\nb"}, "the name of the scenario has characters that cannot be written in a line"},
+		{Plan{Scenario: "a\nb"},
+			"the name of the scenario contains a line break or another character that cannot be printed"},
 		{Plan{Scenario: strings.Repeat("a", maxLine)}, "the name of the scenario is too long for a line"},
 		{Plan{}, "the plan names no scenario"},
 	} {

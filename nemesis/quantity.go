@@ -42,7 +42,7 @@ const (
 	tooLong     = "a duration must be at most 24h"
 )
 
-// WithUnit suggests how to write a number without a unit as a duration. If it is a whole number of at least 1000, it
+// WithUnit suggests durations that may have been meant by a number without a unit. A whole number of at least 1000
 // probably means milliseconds, as in Redis. Any other number may mean seconds or milliseconds. Each suggestion begins
 // with sign.
 func WithUnit(sign, number string) string {

@@ -75,7 +75,7 @@ func (p *parser) jump() time.Duration {
 	case problem != "":
 		p.failQuantity(problem, "")
 	case !signed:
-		p.failQuantity("a jump needs a sign", sign+text)
+		p.failQuantity("a jump needs a sign (+ or -)", sign+text)
 	case d == 0:
 		p.failQuantity("a jump of 0s changes nothing", "")
 	}

@@ -189,7 +189,7 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 // shared reports whether the hold is shared, so that other clients may share the lock at the same time.
 func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 
-// guard returns the lock that guards the resource, which is the first one the section acquired.
+// guard returns the lock that guards the resource: the first lock that the section acquired.
 func (s *section) guard() *held { return s.key }
 
 // run does the section's work. It returns false if the client stopped because it noticed that it had lost its lock.

@@ -71,8 +71,8 @@ func (f *file) serverFields() []field {
 func (f *file) readNotifications(n ast.Node) {
 	text, ok := format.ScalarText(n)
 	if !ok || !redis.AreEvents(text) {
-		f.Problem(format.StartOf(n), "", "expected letters of event classes as in redis.conf, such as KEA, found %s",
-			format.Found(text))
+		f.Problem(format.StartOf(n), "", "expected letters that stand for classes of events in redis.conf, "+
+			"such as KEA, found %s", format.Found(text))
 		return
 	}
 	f.scenario.Servers.NotifyKeyspaceEvents = text

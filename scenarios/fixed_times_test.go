@@ -16,7 +16,7 @@ import (
 // fixed is a time, or a number of heartbeats, that is constant in a source file.
 type fixed struct{ value, file string }
 
-// explained lists the times in the code that are not in the table, with the reasons.
+// explained lists the times in the code that FORMAT.md's table of fixed times leaves out, with the reasons.
 var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:          "the default of servers.fsync",
 	{"1ms", "sim/redis/node.go"}:                "the unit in which Redis 8 counts the time between two fsyncs",

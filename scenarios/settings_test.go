@@ -237,7 +237,7 @@ func (p *situationPool) situation(t *testing.T, i int) *setup {
 	return p.made[i]
 }
 
-// adapt removes the settings that a protocol does not have from a scenario.
+// adapt removes from a scenario the settings that its new protocol does not have.
 func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path

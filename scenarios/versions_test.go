@@ -74,7 +74,7 @@ servers: {redis: 1, version: tair}; lock: {protocol: set-nx-px, extension: {mode
 servers: {redis: 1}; lock: {protocol: setnx}; overrides: {client-2: {lock: {release: delex}}} => 4:31: DELEX requires Redis 8.4
 servers: {redis: 1, version: 9}; lock: {protocol: set-nx-px} => 2:30: expected one of 7.0, 8, tair, found
 servers: {etcd: 3, version: 8}; lock: {protocol: etcd} => 2:20: version is a setting of Redis: remove it
-servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45: expected letters of event classes as in redis.conf, such as KEA, found "Q"
+servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45: expected letters that stand for classes of events in redis.conf, such as KEA, found "Q"
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 

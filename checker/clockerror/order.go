@@ -138,8 +138,8 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// ask summarizes a lock's grants that have taken effect so far: the latest times at which they may have been requested,
-// and the highest token.
+// ask summarizes the grants of a lock that have taken effect so far. It holds the latest times at which their requests
+// may have been made, and their highest token.
 type ask struct {
 	asked lastTimes
 	token history.Token

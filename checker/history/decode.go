@@ -346,7 +346,7 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	case has&faultKeys == 0:
 		return nil
 	case len(f.On) > 0 && e.Process != Nemesis:
-		return fmt.Errorf("%q on an event of %s: only events of the nemesis may have it", "on", e.Process)
+		return fmt.Errorf("%q on an event of %s: only events of the nemesis may have this field", "on", e.Process)
 	case len(f.On) > 0:
 		of := *f
 		e.Fault = &of

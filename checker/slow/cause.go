@@ -109,9 +109,9 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// neededUntil returns the position until which an earlier attempt's key must have existed for window w to depend on it.
-// In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the position of
-// the event that records the window.
+// neededUntil returns a position in the history. An earlier attempt's key matters for window w only if it still existed
+// there. In a service with one replicated log, this is the position of the call to acquire. Otherwise, it is the
+// position of the event that records the window.
 func (r *reading) neededUntil(w *window) int {
 	if r.Header.Service.Kind().OneLog {
 		return w.call

@@ -48,9 +48,9 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged reports whether a section's release can be judged. The lease must still have been valid when the
-// release was called, and the law's conditions must have been met up to the position that judgedUntil returns. acquired
-// is the position at which the acquire ended.
+// releaseJudged reports whether a section's release can be judged: the lease was still valid when the release was
+// called, and the law's conditions were met until the end of the release (see judgedUntil). acquired is the position at
+// which the acquire ended.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false

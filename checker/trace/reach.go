@@ -184,8 +184,8 @@ func (t *Trace) listCalm() {
 	}
 }
 
-// calmBefore returns the position by which all faults that struck before position i had ended. It returns Open if one
-// of them is still active, and -1 if none struck.
+// calmBefore considers the faults that struck before position i, and returns the position at which the last of them
+// ended. It returns Open if one of them never ended, and -1 if none struck.
 func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })
 	if n == 0 {

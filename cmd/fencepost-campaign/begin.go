@@ -48,9 +48,9 @@ func (r *request) register(c *cobra.Command) {
 	f.StringVar(&r.test, "run", "", task.TestUsage)
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
 	output.Count(c, &r.seeds, "seeds", 0, 1, 0,
-		"number of runs of each scenario (default 1000; with --until-time or --until-findings 80 million;\n"+
-			"with --until-rate, as many as the rate needs; "+
-			"with --sweep, --advise, --compare or --corpus\nthe default of that command)")
+		"number of runs of each scenario (default 1000; if --until-time or --until-findings ends the campaign,\n"+
+			"80 million; if --until-rate does, as many as it needs; "+
+			"with --sweep, --advise, --compare or --corpus,\nthe default of that command)")
 	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, for example 8h")
 	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
 		"stop after this many distinct violations of promised laws")

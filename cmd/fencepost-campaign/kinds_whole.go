@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// wholly calls search, a function that performs its stages with the given hands. If some results of a stage are
-// missing, search's context is canceled, so it ends as if it had been interrupted.
+// wholly calls search, which divides its work among the machines that the hands stand for. If some of their results are
+// lost, wholly cancels the context, so that search ends as if it had been interrupted.
 func wholly(ctx context.Context, hands *staged, search func(context.Context, campaign.Hands) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

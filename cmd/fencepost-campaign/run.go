@@ -102,7 +102,7 @@ func (b *begun) run(c *cobra.Command, args []string, here bool) error {
 		return err
 	}
 	if _, err = queue.Create(ctx, b.nc, b.name, what, files, b.request.patience); errors.Is(err, queue.ErrOther) {
-		return fmt.Errorf("%w, or was created by another version than this one, %s: choose another --name, "+
+		return fmt.Errorf("%w, or was created by another version (this is %s): choose another --name, "+
 			"or remove the existing campaign with: fencepost campaign stop --remove --name %s", err, own, b.name)
 	}
 	if err != nil {

@@ -114,7 +114,7 @@ func (x *explore) refuse() error {
 	same := before.From == x.Found.From && before.Seeds == x.Found.Seeds && before.Shard == x.Found.Shard
 	switch {
 	case !same:
-		return fmt.Errorf("%s holds an exploration of other seeds (%d seeds from %d, shard %s); "+
+		return fmt.Errorf("%s already holds an exploration of other seeds (%d seeds from %d, shard %s); "+
 			"name another folder with --out", x.Out,
 			before.Seeds, before.From, before.Shard)
 	case !before.Finished():

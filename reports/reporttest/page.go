@@ -83,7 +83,7 @@ func Explained(text string) (n int, err error) {
 		named := strings.Contains(text, ">"+string(law)+"<")
 		says := strings.Contains(text, `title="`+html.EscapeString(law.Says())+`">`+string(law)+`</button>`)
 		if named != says {
-			err = errors.Join(err, fmt.Errorf("the page must explain the law %s if and only if it names it: "+
+			err = errors.Join(err, fmt.Errorf("the page must explain each law that it names, and no others: law %s, "+
 				"named %t, explained %t", law, named, says))
 		}
 		if says {

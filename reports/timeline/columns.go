@@ -134,8 +134,8 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	}
 }
 
-// keyTitle returns the title above one lock's keys. It is the lock's name if there are several locks, and otherwise the
-// name that the servers have in common.
+// keyTitle returns the title of the columns that show a lock's keys. If there are several locks, it is the lock's name.
+// Otherwise it is what the servers' names have in common, such as redis.
 func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)

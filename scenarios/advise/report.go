@@ -164,8 +164,8 @@ func (a *Report) advice() string {
 	case len(a.Mending) == 0 && stopped:
 		return fmt.Sprintf("None of %s prevents the violation.", tried)
 	case len(a.Mending) == 0 && a.Scenario.OfPrograms():
-		return fmt.Sprintf("The violation cannot be prevented by other servers, "+
-			"or by settings that the programs read: %s were tried.", tried)
+		return fmt.Sprintf("Neither other servers nor the settings that the programs read prevent the violation: "+
+			"%s were tried.", tried)
 	case len(a.Mending) == 0:
 		return fmt.Sprintf("No change that the scenario format allows prevents the violation: %s were tried.", tried)
 	}

@@ -291,8 +291,8 @@ func TestAComparisonIsTheSameHoweverItIsDivided(t *testing.T) {
 	})
 }
 
-// A result is refused if it cannot be the job's result: if it has figures instead of laws, laws instead of figures, or
-// too few runs.
+// TestTheResultOfAnotherCellIsAnError checks that a cell of the comparison refuses a result that cannot be its own. A
+// cell for verdicts refuses measured times, a cell for times refuses verdicts, and each refuses too few runs.
 func TestTheResultOfAnotherCellIsAnError(t *testing.T) {
 	fewLocks(t)
 	for _, text := range []string{

@@ -53,7 +53,7 @@ var (
 	cycling = document.Group{Title: "cycles/s", Tip: "locks acquired and released per second, one after another, " +
 		"by one client and by several that contend"}
 	article = document.Group{Title: "the article",
-		Tip: "the figure in the table of youngju.dev, which states no conditions"}
+		Tip: "the figure in an article on youngju.dev, which does not say how it was measured"}
 )
 
 // milliseconds formats a time in nanoseconds as milliseconds.

@@ -168,7 +168,7 @@ var words = [Things]string{
 	releaseUnanswered:     "a release got no answer",
 	removedAfterReturn:    "a release took effect after it had returned",
 	removedByOlder:        "a key was removed by an earlier attempt of the same client",
-	removedByAnother:      "a key was removed by another client while nobody held the lock by that key",
+	removedByAnother:      "another client removed a key that no longer stood for a held lock",
 	removedDuringSection:  "a release took effect while another client was in its critical section",
 	releasedKeyExpired:    "a released key remained until it expired",
 	crashedInside:         "a holder crashed",

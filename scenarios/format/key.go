@@ -51,8 +51,8 @@ func (k Key[T]) Refusing(said string) Key[T] { return k.With(func(f *Form) { f.Z
 // Value is a value read from a file: a word, or numbers in the unit of its kind.
 type Value struct {
 	Word string
-	// N is a duration in ns, a count, or a rate in millionths. From and To are the bounds of a delay in ns. For an
-	// allowance, From is the constant part in ns.
+	// N is a duration in ns, a count, or a rate in millionths. From and To are the bounds of a delay in ns. If the
+	// value is an allowance, such as 1% + 2ms, N is its rate and From its constant part in ns.
 	N        int64
 	From, To int64
 }

@@ -209,8 +209,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant combines what the servers have granted so far into one grant. The lock counts as granted once a quorum has
-// granted it, because the client may then decide that it holds the lock. ok is false if no server has granted the lock.
+// grant combines the servers' answers so far into one grant. The lock counts as granted once a quorum has agreed,
+// because the client may then decide that it holds the lock. ok is false if no server has agreed.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

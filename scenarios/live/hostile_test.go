@@ -217,7 +217,7 @@ func TestHostileClients(t *testing.T) {
 		{"no password, silently", nothing, "within 3s of its start (connections to its ports were refused: "},
 		{"one of our own", nothing, "unknown report: FENCEPOST OWN"},
 		{"releases first", nothing, "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock"},
-		{"no such lock", nothing, `locks is not one of the client's locks: FENCEPOST_LOCK_1 … are ["lock"]`},
+		{"no such lock", nothing, `locks is not one of the client's locks, which are ["lock"] (FENCEPOST_LOCK_1 and so on)`},
 		{"no such word", nothing, "unknown report: FENCEPOST AQUIRING (did you mean ACQUIRING?)"},
 		{"elsewhere", nothing, "reports to redis-1: reports go to FENCEPOST_RESOURCE"},
 		{"reads first", nothing, "it uses the resource of lock but has not reported ACQUIRED"},

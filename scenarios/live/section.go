@@ -14,7 +14,8 @@ import (
 // report handles a report from the user's client. It calls ok to send the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
-		return fmt.Errorf("%s is not one of the client's locks: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
+		return fmt.Errorf("%s is not one of the client's locks, which are %q (FENCEPOST_LOCK_1 and so on)", r.lock,
+			k.locks)
 	}
 	h := k.holds[r.lock]
 	if h == nil {

@@ -26,8 +26,8 @@ func init() {
 			[]Setting{waitKey}, waitKeys, ownSettings(readWriteKeys...)),
 		Without: map[string]string{
 			"release": "a client can remove only its own field: remove `release`",
-			"reentrant.overwrite": "`overwrite` sets a lock's only key again, but in a read-write lock, " +
-				"each holder has its own field: use counted or uncounted",
+			"reentrant.overwrite": "`overwrite` sets the lock's only key again, but a read-write lock " +
+				"has a field for each holder: use counted or uncounted",
 		},
 		Alike: map[string]string{"holders": "all clients must read the same hash: set `holders` under `lock`"},
 		make:  makeReadWrite,

@@ -47,7 +47,7 @@ var (
 
 	patienceEnds = format.Choice("retry.patience-ends", func(c *Config) *bool { return &c.Abrupt },
 		"what happens when patience runs out. `attempts`: no further attempt is made; "+
-			"`request`: the current request is given up as well, as with a context that has a deadline. "+
+			"`request`: the client also stops waiting for the current answer, as with a context that has a deadline. "+
 			"The server may still carry it out",
 		format.Option[bool]{Word: "attempts"}, format.Option[bool]{Word: "request", Value: true})
 
@@ -128,7 +128,7 @@ var (
 		}}
 
 	extensionKey = optional("extension", "the client extends the lock during its work (renewal, keepalive); "+
-		"`{}` takes all defaults below",
+		"`{}` uses the defaults of all settings below",
 		func(c *Config) **Extension { return &c.Extension },
 		func() *Extension { return &Extension{Limit: limitNotGiven} }, func() []Setting { return extensionKeys })
 
@@ -160,7 +160,8 @@ var (
 				"`never`: only when a server says that the client does not have the lock (redisson 7272)",
 			format.Options(EndsWithLast, EndsWithFirst, NeverEnds)...))
 
-	waitKey = optional("wait", "send WAIT after setting the lock, to wait for replicas; `{}` takes all defaults below",
+	waitKey = optional("wait", "send WAIT after setting the lock, to wait for replicas; "+
+		"`{}` uses the defaults of all settings below",
 		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} },
 		func() []Setting { return waitKeys })
 

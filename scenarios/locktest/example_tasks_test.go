@@ -76,7 +76,7 @@ func (h *handle) Lock(ctx context.Context) (err error) {
 
 func (h *handle) Unlock(context.Context) error { return h.giveBack(h.owner) }
 
-// Two of each client's goroutines share one lock object. ForTask gives each of them its own handle.
+// Each client has two goroutines that share one lock object. ForTask gives each of them its own handle.
 func ExampleTaskLock() {
 	TestLocker := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newLocker, Tasks: 2, Clients: 2, TTL: lease, Faults: locktest.Pauses,

@@ -157,7 +157,7 @@ func linesOf(faults []nemesis.Fault) []string {
 	return lines
 }
 
-// move makes a fault strike at a true time in ns. The new time replaces the fault's old trigger.
+// move replaces a fault's trigger, so that the fault strikes at the given time, in ns since the start of the run.
 func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }

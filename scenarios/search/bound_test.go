@@ -11,11 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leastProbability returns a lower bound on the probability that a plan has a single fault, which delays a given
-// message of the fault-free run. The message is a request or the answer to one. Requests are grouped into classes:
-// classes is the number of classes, and requests is the number of requests in the class of the given message. The
-// formula is in the README, and uses the numbers in the mix. Its first three factors are the same for any single fault
-// that names a request.
+// leastProbability returns a lower bound on the probability that a plan consists of one fault: the delay of one
+// particular request or answer. To draw such a fault, the search first chooses one of the classes of requests, and then
+// one of the requests in this class. The formula is in the README, and uses the numbers in the mix. Its first three
+// factors are the same for any single fault that names a request.
 func leastProbability(s *Plans, requests, classes int) float64 {
 	m := s.scenario.Mix
 	weights := 0

@@ -28,7 +28,7 @@ type exploreJSON struct {
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
 	Findings    []findingJSON           `json:"findings"`
-	Unrepeated  []unrepeatedJSON        `json:"unrepeated" doc:"violations whose runs were different when they were repeated"`
+	Unrepeated  []unrepeatedJSON        `json:"unrepeated" doc:"violations that did not occur again when the run was repeated"`
 	Closest     []closeJSON             `json:"closest_calls" doc:"closest calls of the laws that no run violated"`
 	Interrupted bool                    `json:"interrupted" doc:"a signal ended the work early"`
 	Open        []string                `json:"open" doc:"why the result is undecided"`

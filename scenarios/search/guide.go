@@ -275,8 +275,8 @@ func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the given seed's plan is certainly drawn at random, whatever the results of other runs. If not,
-// it varies an earlier plan, unless there is none worth varying.
+// Free reports whether the plan for a seed is always drawn at random. Otherwise, the plan is a variation of an earlier
+// plan, if the earlier runs have shown one that is worth varying.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true

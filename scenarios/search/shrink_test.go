@@ -84,7 +84,8 @@ func mustShrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
 	return r
 }
 
-// Every plan that contains Kleppmann's pause, random or written by hand, is shrunk to one line with a round number.
+// TestKleppmannsPauseIsToldInOneLine shrinks random and handwritten plans that contain Kleppmann's pause. Of each, only
+// the pause must remain, in one line and with a round number.
 func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}

@@ -86,7 +86,7 @@ type stretchJSON struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
 
-	At       string `json:"at" doc:"the value that the counts violated and runs are for: just beside the edge, or the middle of the range"`
+	At       string `json:"at" doc:"the value with which these runs were made: just beside the edge, or the middle of the range"`
 	Violated int    `json:"violated"`
 	Runs     int    `json:"runs"`
 }

@@ -58,7 +58,7 @@ type randomJSON struct {
 	Why       string  `json:"why"`
 	Schedules int     `json:"schedules"` // placements in which the faults struck
 	Idle      int     `json:"idle"`      // placements in which the faults did not have a target to strike
-	Bound     float64 `json:"bound" doc:"if none of these placements broke a promise, fewer than this share of all placements do (95% confidence)"`
+	Bound     float64 `json:"bound" doc:"upper bound, with 95% confidence, on the share of all placements that break a promise, if none of these did"`
 }
 
 type counterexampleJSON struct {

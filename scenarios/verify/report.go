@@ -174,7 +174,7 @@ func (v *Verification) shorter(limit int) string {
 	}
 	switch {
 	case whole < 0:
-		return "Not even all runs without faults were decided."
+		return "Even without faults, some runs were undecided."
 	case whole == 0:
 		return "Without faults, no promise is broken."
 	case v.Options.Requests:

@@ -288,8 +288,8 @@ func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 // time that is part of a command.
 func (m *Member) Wall() int64 { return m.host.Wall() }
 
-// Due returns the true time at which d will have passed if the clock is accurate. It may be used only for history
-// records.
+// Due returns the true time at which the member's clock will have advanced by d, if the clock is accurate until then.
+// It may be used only for history records.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
 // Record adds an event to the history. While an entry is being applied, only the member with Entry.First may record the

@@ -67,21 +67,21 @@ type spelling struct {
 	storage
 	form     string
 	reversed bool // whether the order of keys and of arguments is reversed
-	release  letting
+	release  releasing
 	value    func(client string, n int) string
 }
 
-// letting is a way to release a lock.
-type letting string
+// releasing is a way to release a lock.
+type releasing string
 
 const (
-	checked  letting = "checked"   // remove the key only if the client owns it
-	blind    letting = "blind"     // remove the key, whoever owns it
-	readBack letting = "read back" // remove the key if its owner is still the one that the client has just read
+	checked  releasing = "checked"   // remove the key only if the client owns it
+	blind    releasing = "blind"     // remove the key, whoever owns it
+	readBack releasing = "read back" // remove the key if its owner is still the one that the client has just read
 )
 
 // takesAny reports whether a release also removes a lock that belongs to another owner.
-func (r letting) takesAny() bool { return r != checked }
+func (r releasing) takesAny() bool { return r != checked }
 
 func (s *spelling) String() string {
 	return fmt.Sprintf("%s by %s, reversed %t, release %s", s.name, s.form, s.reversed, s.release)
@@ -98,7 +98,7 @@ func spellings() (all []*spelling) {
 	for _, k := range storages {
 		for _, form := range forms {
 			for _, reversed := range []bool{false, true} {
-				for _, r := range []letting{checked, blind, readBack} {
+				for _, r := range []releasing{checked, blind, readBack} {
 					all = append(all, &spelling{k, form, reversed, r, values[len(all)%len(values)]})
 				}
 			}
@@ -344,7 +344,7 @@ func (s *stageOf) play(schedule []string) (o outcome) {
 }
 
 // model returns the outcome that a lock's users would expect from a schedule.
-func model(schedule []string, r letting) (o outcome) {
+func model(schedule []string, r releasing) (o outcome) {
 	holder, ends, n := "", time.Duration(0), map[string]int{}
 	for i, step := range schedule {
 		now, client := time.Duration(i)*half, step[:1]
@@ -373,7 +373,7 @@ func model(schedule []string, r letting) (o outcome) {
 // schedules returns all schedules of a given length in which two clients acquire and release the lock. A client that
 // has acquired the lock according to the model releases it in its next step, even if its lease has ended. Otherwise its
 // next step is an acquire.
-func schedules(length int, r letting) (all [][]string) {
+func schedules(length int, r releasing) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {
 		if len(s) == length {

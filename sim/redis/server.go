@@ -77,7 +77,7 @@ func (n *Node) setNotifications(args []string) {
 	case len(args) > 4:
 		trouble = "duplicate parameter"
 	case n.cfg.Version == Redis8 && strings.ContainsAny(args[3], "oc"):
-		trouble = "fencepost: the flags o and c are not simulated: no notification is sent about an overwritten key"
+		trouble = "fencepost: the flags o and c are not simulated, so overwritten keys cause no notifications"
 	case trouble != "": // Redis formats the previous value and parses the text again, in which n may be missing
 		n.data.Notifies, _ = store.ParseEvents(n.data.Notifies.String())
 	}

@@ -118,7 +118,8 @@ func (n *Node) inMillis(timeout int64) int64 {
 // mustNotBlock reports whether the current command is part of a script or a transaction. Such commands never wait.
 func (n *Node) mustNotBlock() bool { return n.inScript || n.inExec }
 
-// admit executes a request, unless its connection is waiting.
+// admit executes a request. While an earlier request on the same connection waits (WAIT, for example), it queues the
+// new one instead.
 func (n *Node) admit(r *sim.Incoming) {
 	n.attend(r.ConnID)
 	c := n.state()
@@ -206,8 +207,8 @@ func (n *Node) acknowledged() {
 	}
 }
 
-// timedOut ends the waits that have timed out, before any request that arrived later is executed. If the timer belongs
-// to a semi-synchronous write, replication becomes asynchronous.
+// timedOut handles the timer with the given number. It ends the waits that have timed out, before any request that
+// arrived later is executed. If one of them is the wait of a semi-synchronous write, replication becomes asynchronous.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {

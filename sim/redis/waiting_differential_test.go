@@ -114,8 +114,8 @@ var waits8 = []struct{ steps, conn1, of7 string }{
 	{"1 BLPOP a -1e17", "-ERR timeout is negative", "-ERR timeout is negative"},
 	{"1 CLIENT SETINFO LIB-NAME x", "OK", "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP."},
 	{"1 CONFIG SET notify-keyspace-events KEo", "-ERR CONFIG SET failed (possibly related to argument " +
-		"'notify-keyspace-events') - fencepost: the flags o and c are not simulated: no notification is sent about " +
-		"an overwritten key",
+		"'notify-keyspace-events') - fencepost: the flags o and c are not simulated, so overwritten keys cause no " +
+		"notifications",
 		"-ERR CONFIG SET failed (possibly related to argument 'notify-keyspace-events') - Invalid event class " +
 			"character. Use 'Ag$lshzxeKEtmdn'."},
 }

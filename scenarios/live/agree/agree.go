@@ -96,8 +96,8 @@ var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vo
 const processEnded = "A real client exits after its last critical section, and its watchdog ends with the process. " +
 	"In the simulator, the process continues to run."
 
-const outOfStep = "Three clients split the votes of five servers (two, " +
-	"two and one) only as long as they try at exactly the same times. " +
+const outOfStep = "Three clients can keep splitting the votes of five servers, so that none gets a majority, " +
+	"only if they always try at exactly the same times. " +
 	"The timing of real processes drifts, so one of them soon wins."
 
 // Agrees reports whether the scenario ran both in simulation and in real time, with the same outcome and cause for

@@ -41,7 +41,7 @@ func TestTheAgreementIsReported(t *testing.T) {
 		" ✗ other                   as they are    10.0 ms  5.00 s\n",
 		"     lease-exclusion simulated violated: expired early, real holds\n",
 		" ± split-vote-fixed-delay",
-		"     Three clients split the votes",
+		"     Three clients can keep splitting",
 		" – refused\n     no such server\n",
 		" ? late\n     failed in 3 runs: client-1 is late it printed: x\n",
 		"     not compared, because real members do not record it: the cause of",

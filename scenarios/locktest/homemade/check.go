@@ -20,7 +20,7 @@ func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int
 	keeps(t, c)
 }
 
-// keeps performs a Config's runs and reports each violation as a test error.
+// keeps checks that a lock keeps the promises of a Config. It reports each violation as a test error.
 func keeps(t *testing.T, c locktest.Config) {
 	t.Helper()
 	r, ok := locktest.Explore(t, c)

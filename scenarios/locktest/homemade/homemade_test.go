@@ -35,8 +35,8 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf returns a lock's promises. Unless the test is thorough, it merges promises with the same laws, except the
-// promise about fault-free runs.
+// promisesOf returns a lock's promises. The first one is about runs without faults. Unless the test is thorough, those
+// of the others that have the same laws are merged, so that fewer runs are needed.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises

@@ -154,7 +154,7 @@ return 1`)}, Of: "hash-count",
 		{Recipe: Recipe{Name: "hash-reentrant-deletes", Take: takeCount, Give: script(`
 if redis.call('hexists', @lock, $owner) == 0 then return 0 end
 return redis.call('del', @lock)`), Renew: prolongField, Renewal: ByWatchdog, Inner: Twice}, Of: "hash-reentrant",
-			Mistake: "The release deletes the hash, whatever the field counts.",
+			Mistake: "The release deletes the hash even if its field is still above 1.",
 			Trial:   `worker-10 deleted its own key "lock" before it called Unlock, and worker-1 got the lock as well`,
 			Shows: []Showing{{Way: Way{leaseExclusion, removedSelf}, By: "client-1",
 				Why: "The inner release of client-1 deletes its key, and the next client gets the lock immediately."}},

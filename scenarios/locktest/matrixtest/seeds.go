@@ -53,8 +53,8 @@ func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 			t.Errorf("%d runs of %d", r.Runs, c.Seeds)
 		}
 		if memory > 0 && r.PeakMemory > 2*memory {
-			t.Errorf("all runs together needed %d MB, but a tenth of the runs needed only %d MB", r.PeakMemory>>20,
-				memory>>20)
+			t.Errorf("all runs needed %d MB of memory, more than twice the %d MB that a tenth of them needed",
+				r.PeakMemory>>20, memory>>20)
 		}
 		memory = r.PeakMemory
 		t.Logf("%d runs: %.1f s of CPU, at most %d MB per process, %d stopped", r.Runs, r.CPU.Seconds(),

@@ -52,7 +52,7 @@ func (a *File) Start(policy Policy, fsyncTime, unit time.Duration, mono, wall in
 	a.lastFsync = a.wallUnits(mono)
 }
 
-// Forget removes all effects from the file.
+// Forget empties the file.
 func (a *File) Forget() {
 	clear(a.effects)
 	clear(a.words)

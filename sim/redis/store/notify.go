@@ -41,7 +41,7 @@ next:
 			e |= allClasses
 			continue
 		case 'm':
-			return 0, "fencepost: m is not simulated: no notification is sent about a missing key"
+			return 0, "fencepost: the class m is not simulated, so missing keys cause no notifications"
 		}
 		for _, l := range letters {
 			if l.letter == c {
