@@ -116,15 +116,17 @@ func (j *job) runMany() error {
 	if j.Files.Fail(err); err != nil && runs.Done() == 0 {
 		return err
 	}
-	return j.conclude(runs) // Also if a run failed: report the others, and then the failure.
+	return j.conclude(runs, ctx.Err() != nil && !runs.Finished()) // Also if a run failed: report the others, and then the failure.
 }
 
-// conclude writes and reports the outcomes of all runs or, after an interruption, of the runs that were performed.
-func (j *job) conclude(runs *search.Result) error {
+// conclude writes and reports the outcomes of the runs that were performed. interrupted says whether a signal ended the
+// work before all runs were performed.
+func (j *job) conclude(runs *search.Result, interrupted bool) error {
 	many, err := j.summary(runs)
 	if err != nil {
 		return err
 	}
+	many.Interrupted = interrupted
 	d := many.Document()
 	j.writeMany(many, d)
 	standing, _ := runs.Standing(j.scenario)

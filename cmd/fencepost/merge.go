@@ -117,7 +117,7 @@ func (m *merge) runs(whole *search.Result, s *scenarios.Scenario) error {
 		return err
 	}
 	j.runner = scenarios.NewRunner(s)
-	return j.conclude(whole)
+	return j.conclude(whole, false)
 }
 
 // spare returns an error if writing the merged result to the path out would overwrite one of the inputs.

@@ -47,7 +47,7 @@ func (r *RunsReport) data(title *document.Title) *runsJSON {
 	c := &r.Campaign
 	standing, open := r.Standing(r.Subject)
 	d := &runsJSON{Scenario: r.Scenario, Seeds: r.Done(), From: r.From, Expected: c.AsExpected, Unexpected: c.Otherwise,
-		Undecided: r.undecided(), Interrupted: !r.Finished(), Open: document.Some(open),
+		Undecided: r.undecided(), Interrupted: r.Interrupted, Open: document.Some(open),
 		Digests: c.Digests(), Laws: r.Laws.ByLaw(), Faults: []plannedJSON{}, Groups: []groupJSON{},
 		AsExpected: standing == document.Passed, Verdict: title.Verdict, Headline: title.Headline,
 		Runs: []*single.RunObject{}}

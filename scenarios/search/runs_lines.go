@@ -117,7 +117,7 @@ func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suit
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, !r.Finished())...)
+	s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, r.open())...)
 	return s
 }

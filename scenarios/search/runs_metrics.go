@@ -26,7 +26,7 @@ func (r *RunsReport) openMetrics() []byte {
 		}
 		b.WriteString("} " + strconv.Itoa(n) + "\n")
 	}
-	family("fencepost_runs", "Runs by outcome. Runs skipped because of an interruption count as undecided.")
+	family("fencepost_runs", "Runs by outcome. Runs that were not performed count as undecided.")
 	for _, t := range r.totals(document.Standing{})[:3] {
 		sample("fencepost_runs", t.Count, "outcome", t.Words)
 	}

@@ -20,10 +20,11 @@ import (
 // RunsReport contains everything that is reported about many runs of one scenario.
 type RunsReport struct {
 	*Result
-	Subject *scenarios.Scenario
-	Shown   []*single.Run // runs of the seeds that Instructive returns; the text shows the first in full
-	Sample  *single.Run   // a run that came out as expected; used if Shown is empty; may be nil
-	Repeat  string        // shell command that performs the same runs again
+	Subject     *scenarios.Scenario
+	Interrupted bool          // a signal ended the work before all runs were performed
+	Shown       []*single.Run // runs of the seeds that Instructive returns; the text shows the first in full
+	Sample      *single.Run   // a run that came out as expected; used if Shown is empty; may be nil
+	Repeat      string        // shell command that performs the same runs again
 }
 
 // Instructive returns the seeds of the runs worth showing, the most instructive first. For each way in which runs
@@ -85,7 +86,7 @@ func (r *RunsReport) Document() *document.Document {
 	}
 	result.Body = append(result.Body, document.OnPage{Block: reasons})
 	d := &document.Document{Title: title, Body: append([]document.Block{result}, r.example()...),
-		Interrupted: !r.Finished(), Repeat: r.Repeat, Data: r.data(&title), Suite: r.suite(&title, lines),
+		Interrupted: r.Interrupted, Repeat: r.Repeat, Data: r.data(&title), Suite: r.suite(&title, lines),
 		Beside: r.pages, Metrics: r.openMetrics()}
 	if len(r.Plan) > 0 {
 		d.Body = append(d.Body, document.Section{Heading: "What struck", Body: []document.Block{r.faultTable()}})
@@ -146,7 +147,7 @@ func (r *RunsReport) open() []string {
 func (r *Result) judged() int { return r.Done() - r.Failed.Runs }
 
 // undecided returns the number of undecided runs, including the runs that could not be judged and those that were not
-// performed because of an interruption.
+// performed.
 func (r *Result) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done() }
 
 // totals returns the number of runs with each outcome.

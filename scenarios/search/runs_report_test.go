@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -204,5 +205,35 @@ func TestTotalsAreOpenMetrics(t *testing.T) {
 	}
 	if !strings.HasSuffix(text, "# EOF\n") {
 		t.Error("it does not end")
+	}
+}
+
+// Runs can be missing although no signal came: the folder that holds them may not have been merged. Only a signal is
+// called an interruption, in every form of the report.
+func TestOnlyASignalIsCalledAnInterruption(t *testing.T) {
+	for _, interrupted := range []bool{true, false} {
+		r := thousand()
+		r.Seeds, r.Interrupted = 2000, interrupted
+		d := r.Document()
+		var text, page strings.Builder
+		junit, err := document.JUnit(d.Suite)
+		err = errors.Join(err, d.Text(&text, document.TextOptions{Width: 160}), d.HTML(&page, "page.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, said := range map[string]string{"text": text.String(), "page": page.String(), "JUnit": string(junit)} {
+			if !strings.Contains(said, "1000 of 2000 seeds were run") {
+				t.Errorf("%s does not say that runs are missing", form)
+			}
+			if says := strings.Contains(said, document.Interruption); says != interrupted {
+				t.Errorf("interrupted %t: %s says so: %t", interrupted, form, says)
+			}
+		}
+		var object struct{ Interrupted *bool }
+		line, err := d.JSON("run")
+		if err = errors.Join(err, json.Unmarshal(line, &object)); err != nil || object.Interrupted == nil ||
+			*object.Interrupted != interrupted {
+			t.Errorf("interrupted %t: %v in %s", interrupted, err, line)
+		}
 	}
 }
