@@ -203,8 +203,8 @@ func wrongKeys(dec *json.Decoder, depth int) error {
 	return err
 }
 
-// wrong returns an error if a number in the header is out of range, or if a field is missing that another field
-// requires.
+// wrong returns an error if a number in the header is out of range, if a field is missing that another field requires, or
+// if a word is unknown.
 func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string
@@ -246,7 +246,7 @@ func (h *Header) wrong() error {
 		return errors.New("\"seen\" requires \"clock_error\": " +
 			"otherwise, one clock records all events until the end")
 	}
-	return nil
+	return h.wrongWord()
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum",
@@ -368,11 +368,7 @@ func settle(e *Event, g *Grant, has keys) error {
 		e.F = Crashed
 	}
 	if !mayRecord(e.Process, e.F) {
-		names := make([]string, len(functions))
-		for i, f := range functions {
-			names[i] = string(f)
-		}
-		return unknown("unknown f", string(e.F), names)
+		return unknownWord("f", e.F, functions)
 	}
 	switch {
 	case e.Index < 0:
@@ -381,6 +377,8 @@ func settle(e *Event, g *Grant, has keys) error {
 		return errors.New("\"process\" is empty: name the process that recorded the event")
 	case e.wrongMember() != nil:
 		return e.wrongMember()
+	case e.wrongWord() != nil:
+		return e.wrongWord()
 	case e.Checked != CheckNotRecorded && e.wrongCheck() != nil:
 		return e.wrongCheck()
 	}

@@ -146,6 +146,8 @@ func encodable(e *Event) error {
 		return fmt.Errorf("%s has the deadline of a key, which only key-set and key-prolonged may have", e.F)
 	case e.wrongMember() != nil:
 		return e.wrongMember()
+	case e.wrongWord() != nil:
+		return e.wrongWord()
 	case e.Checked != CheckNotRecorded && e.wrongCheck() != nil:
 		return e.wrongCheck()
 	case e.Grant != nil && e.wrongGrant() != nil:
