@@ -64,7 +64,7 @@ const calm = 1
 func Undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: calm})
 	if err != nil {
-		return 0, fmt.Errorf("%s without faults: %w", s.Name, err)
+		return 0, fmt.Errorf("in a run without faults: %w", err)
 	}
 	clients := s.Targets().Clients
 	var last history.Time
