@@ -203,8 +203,8 @@ func wrongKeys(dec *json.Decoder, depth int) error {
 	return err
 }
 
-// wrong returns an error if a number in the header is out of range, if a field is missing that another field requires, or
-// if a word is unknown.
+// wrong returns an error if a number in the header is out of range, if a field is missing that another field requires,
+// or if a word is unknown.
 func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string

@@ -7,8 +7,8 @@ import (
 
 // ends lists the words for how a key was removed: those that Event.Why may have on key-gone and copy-gone. On other
 // events, Event.Why may be any text.
-var ends = []Why{Expired, Deleted, LostUnsynced, LostUnpersisted, LostDisk, LostInFailover, Flushed, NotRecorded, Evicted,
-	DeletedByOperator, FlushedByOperator}
+var ends = []Why{Expired, Deleted, LostUnsynced, LostUnpersisted, LostDisk, LostInFailover, Flushed, NotRecorded,
+	Evicted, DeletedByOperator, FlushedByOperator}
 
 // ops lists the words that Event.Op may have.
 var ops = []F{Read, Write}

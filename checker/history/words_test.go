@@ -46,6 +46,10 @@ func declaredWords(t *testing.T) map[string][]string {
 	return words
 }
 
+// notEnds lists the words of Why that only events other than key-gone have.
+var notEnds = []Why{StaleToken, CompareFailed, AlreadyApplied, AcquireTimeout, BySentinel, ByCluster, LeaseNotValid,
+	ExtendLimit, NotOwner, Refused, NoReply}
+
 // TestUnknownWordsAreRefused checks every field that takes one of a few words: each word that the package declares is
 // accepted, and a misspelled one is refused with a suggestion. A misspelled word must not be taken for no word.
 func TestUnknownWordsAreRefused(t *testing.T) {
@@ -54,9 +58,6 @@ func TestUnknownWordsAreRefused(t *testing.T) {
 	for _, k := range serviceKinds {
 		kinds = append(kinds, string(k.Name))
 	}
-	// the words of Why that only events other than key-gone have
-	notEnds := []Why{StaleToken, CompareFailed, AlreadyApplied, AcquireTimeout, BySentinel, ByCluster, LeaseNotValid,
-		ExtendLimit, NotOwner, Refused, NoReply}
 	ofEnds := slices.DeleteFunc(slices.Clone(declared["Why"]), func(w string) bool {
 		return slices.Contains(notEnds, Why(w))
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// TestErrorsNameTheScenarioAtMostOnce makes each command fail on a scenario, at different depths of the program. An error
-// that each layer prefixes with the scenario's name is hard to read.
+// TestErrorsNameTheScenarioAtMostOnce makes each command fail on a scenario, at different depths of the program. An
+// error that each layer prefixes with the scenario's name is hard to read.
 func TestErrorsNameTheScenarioAtMostOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

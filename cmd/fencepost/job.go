@@ -116,11 +116,12 @@ func (j *job) runMany() error {
 	if j.Files.Fail(err); err != nil && runs.Done() == 0 {
 		return err
 	}
-	return j.conclude(runs, ctx.Err() != nil && !runs.Finished()) // Also if a run failed: report the others, and then the failure.
+	// Also if a run failed: report the others, and then the failure.
+	return j.conclude(runs, ctx.Err() != nil && !runs.Finished())
 }
 
-// conclude writes and reports the outcomes of the runs that were performed. interrupted says whether a signal ended the
-// work before all runs were performed.
+// conclude writes and reports the outcomes of the runs that were performed. interrupted says whether a signal ended
+// the work before all runs were performed.
 func (j *job) conclude(runs *search.Result, interrupted bool) error {
 	many, err := j.summary(runs)
 	if err != nil {

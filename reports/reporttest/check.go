@@ -73,5 +73,8 @@ func Check(d *document.Document) (err error) {
 			wrong("%s: %w", page.Path, bad)
 		}
 	}
+	if d.Metrics != nil {
+		err = errors.Join(err, CheckOpenMetrics(string(d.Metrics)))
+	}
 	return err
 }

@@ -23,6 +23,9 @@ lock_acquisition_time_p50{scenario="a \"b\"",seed="7",process="client-1"} 0.5
 wake_ups_per_release{scenario="a \"b\"",seed="7"} 1
 # EOF
 `
+	if err := reporttest.CheckOpenMetrics(want); err != nil {
+		t.Error(err)
+	}
 	if got := string(run.openMetrics()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
