@@ -66,6 +66,7 @@ var processCalls = map[uint64]call{
 	unix.SYS_GETPPID:           {"getppid", (*thread).getppid},
 	unix.SYS_GETTID:            {"gettid", func(t *thread) outcome { return t.gives(int64(t.id)) }},
 	unix.SYS_SET_TID_ADDRESS:   {"set_tid_address", (*thread).setTidAddress},
+	unix.SYS_UNAME:             {"uname", (*thread).uname},
 	unix.SYS_GETCPU:            {"getcpu", (*thread).getcpu},
 	unix.SYS_SCHED_GETAFFINITY: {"sched_getaffinity", (*thread).schedGetaffinity},
 	unix.SYS_SCHED_SETAFFINITY: {"sched_setaffinity", func(t *thread) outcome { return t.gives(0) }},

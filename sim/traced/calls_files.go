@@ -94,8 +94,8 @@ func (t *thread) changesFile(c fileCall) outcome {
 		return t.errs(unix.ENOENT)
 	case isOpen && paths[0] == terminal:
 		return t.errs(unix.ENXIO)
-	case reads && isKernels(paths[0]):
-		return t.opensKernels(paths[0], flags)
+	case reads && describesHost(paths[0]):
+		return t.opensHostFile(paths[0], flags)
 	}
 	if o, done := t.changesShared(c.name, paths, flags); done {
 		return o

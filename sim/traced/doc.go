@@ -19,6 +19,7 @@
 //     and only the program and its processes see them. There is no terminal (/dev/tty).
 //   - The files that a program opens in /proc and /sys describe the machine: one CPU, 8 GiB of memory, no control
 //     groups, and only the program's own processes. What would differ from run to run is fixed or does not exist.
+//     The host has the program's name (Command.Name), and resolves it and localhost (/etc/hosts).
 //   - UDP, listening sockets and other kinds of sockets are rejected, as if by a firewall.
 //
 // A system call that is neither modeled nor known to be harmless never reaches the kernel. It ends the run with an

@@ -16,7 +16,8 @@ import (
 
 // The kernel makes the content of a file in /proc or /sys when the file is read. What it says often differs from run
 // to run. So a process sees its machine's files there: those in hostFiles and processFiles are made by the machine,
-// those in unchanging are the kernel's, and no others exist.
+// those in unchanging are the kernel's, and no others exist. The host's name is that of the program, because each
+// program stands for a client on a host of its own.
 
 // unchanging lists the files, and with a slash at the end the folders, whose content depends only on the host's
 // configuration.
@@ -34,6 +35,8 @@ var unchangingOfProcess = []string{"auxv", "cmdline", "comm", "coredump_filter",
 
 // hostFiles are the files that describe the host. Each function returns a file's content, as process p sees it.
 var hostFiles = map[string]func(p *Process) string{
+	"/etc/hostname": hostName,
+	"/etc/hosts":    func(p *Process) string { return "127.0.0.1\tlocalhost\n127.0.1.1\t" + hostName(p) },
 	"/proc/cgroups": func(*Process) string { return "#subsys_name\thierarchy\tnum_cgroups\tenabled\n" },
 	"/proc/cpuinfo": func(*Process) string { return onlyCPU() },
 	"/proc/loadavg": func(p *Process) string { return fmt.Sprintf("0.00 0.00 0.00 1/1 %d\n", p.lastID) },
@@ -53,6 +56,7 @@ var hostFiles = map[string]func(p *Process) string{
 		hundredths := p.clock.monotonic(p.m.now) / 1e7
 		return fmt.Sprintf("%d.%02d %d.00\n", hundredths/100, hundredths%100, int64(uptime/1e9))
 	},
+	"/proc/sys/kernel/hostname": hostName,
 	"/proc/sys/kernel/random/boot_id": func(p *Process) string {
 		b := sha256.Sum256([]byte(p.command.Name))
 		return uuid(b[:16])
@@ -87,6 +91,8 @@ const (
 
 // clockTick is the unit of the times in /proc/stat and /proc/PID/stat, in ns.
 const clockTick = 10_000_000
+
+func hostName(p *Process) string { return p.command.Name + "\n" }
 
 func mounts(*Process) string { return "rootfs / rootfs ro 0 0\n" }
 
@@ -151,13 +157,26 @@ func (p *Process) statusFile() string {
 		virtualMemory>>10, virtualMemory>>10, usedMemory>>10, usedMemory>>10, len(p.threads))
 }
 
-// isKernels reports whether the kernel makes the content of the file with the given path, or of files below it.
-func isKernels(path string) bool {
-	return path == "/proc" || path == "/sys" || strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
+// uname describes the operating system as the kernel does, except for the host's name.
+func (t *thread) uname() outcome {
+	const size = 65 // of each of the strings; the host's name is the second one
+	to := t.regs.Rdi
+	if t.passThrough(func(*unix.PtraceRegs) {}) == 0 {
+		name := make([]byte, size)
+		copy(name[:size-1], t.p.command.Name)
+		poke(t.tid, to+size, name)
+	}
+	return answered
 }
 
-// seen returns what a process sees at a path in /proc or /sys: the content of a made file, or the path of a file of
-// the kernel. exists is false if there is no such file.
+// describesHost reports whether a file describes the host: the machine makes it, or the kernel does.
+func describesHost(path string) bool {
+	return hostFiles[path] != nil || path == "/proc" || path == "/sys" ||
+		strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
+}
+
+// seen returns what a process sees at the path of a file that describes the host: the content of a made file, or the
+// path of a file of the kernel. exists is false if there is no such file.
 func (t *thread) seen(path string) (content, real string, exists bool) {
 	if is := hostFiles[path]; is != nil {
 		return is(t.p), "", true
@@ -195,8 +214,8 @@ func (p *Process) inProc(path string) (of *Process, name string) {
 	return of, name
 }
 
-// opensKernels opens a file in /proc or /sys for reading.
-func (t *thread) opensKernels(path string, flags uint64) outcome {
+// opensHostFile opens, for reading, a file that describes the host.
+func (t *thread) opensHostFile(path string, flags uint64) outcome {
 	content, real, exists := t.seen(path)
 	switch {
 	case !exists:

@@ -33,7 +33,7 @@ type Network interface {
 
 // Command specifies the program that a process runs.
 type Command struct {
-	Name string   // name of the process, used in errors and records
+	Name string   // name of the process, used in errors and records, and the name of its host
 	Path string   // path of the program; if empty, Args[0] is looked up in the PATH of Env
 	Args []string // arguments, including the name of the program
 	Env  []string

@@ -1,6 +1,7 @@
 """Prints files as a process sees them, or why they cannot be opened. PID in a name stands for the process's ID."""
 import json
 import os
+import socket
 import sys
 
 
@@ -19,4 +20,5 @@ if os.fork() == 0:
     print("child", show("/proc/self/stat"), flush=True)
     os._exit(0)
 os.wait()
+print("host", json.dumps(socket.gethostname() + " " + socket.gethostbyname(socket.gethostname())))
 print(os.cpu_count(), os.sysconf("SC_NPROCESSORS_CONF"), os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_AVPHYS_PAGES"))

@@ -10,6 +10,7 @@ import time
 
 host, port = sys.argv[1].split(":")
 address = (host, int(port))
+print(os.uname().sysname, os.uname().release, os.uname().version, os.uname().machine)
 
 
 def talk(wait):
