@@ -23,6 +23,8 @@ type Code struct {
 	// Given lists the settings in the "lock" and "work" mappings whose values are passed to the programs, such as
 	// "lock.ttl". Other settings do not affect the programs.
 	Given []string
+	// Origin names the library's test or the programs, in results that are stored.
+	Origin Origin
 }
 
 // Wanted says what a caller wants to know about a run in addition to the history.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
+	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -149,7 +150,12 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if x.Found, err = task.ReadResult(x.resume, task.ExplorationFile); err != nil {
 		return err
 	}
-	if len(args) == 0 {
+	if clients := x.Found.Identity.Clients; len(args) == 0 && clients != (scenarios.Origin{}) {
+		if x.Scenario, x.Test, err = new(task.StoredCode).Open(x.resume, x.Found); err == nil {
+			err = fmt.Errorf("%s holds the results of %s, which is not in the folder; continue it with: %s", x.resume,
+				clients, x.Resume())
+		}
+	} else if len(args) == 0 {
 		x.Scenario, err = task.ScenarioIn(x.resume, x.Found.Scenario, x.Found.Matches)
 	} else if x.Scenario, x.Test, err = task.OpenWith(args[0], x.test, x.client); err == nil {
 		if err = x.Found.Matches(x.Scenario); err != nil {

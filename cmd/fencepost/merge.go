@@ -22,10 +22,16 @@ func newMerge() *cobra.Command {
 		Short:             "Merge the parts of an exploration or of many runs",
 		Long: `Reads the folders that explore or run --seeds wrote for shards, or for other seeds of one scenario,
 and reports them as if the work had never been divided. The report names the seeds between them
-that are in no folder; explore --resume runs these. No seed may be in two folders.`,
+that are in no folder; explore --resume runs these. No seed may be in two folders.
+
+Findings are shrunk, and the runs of run --seeds that are worth showing are repeated. If the
+clients were programs or a Go test, which are not in the folders, name them as for the shards:
+with --client, or with --package and --run. An exploration without findings does not need them.`,
 		Example: `  fencepost explore my-lock.yaml --seeds 100000 --shard 1/2 --out one
   fencepost explore my-lock.yaml --seeds 100000 --shard 2/2 --out two
-  fencepost merge one two`,
+  fencepost merge one two
+  fencepost merge one two --client 'python3 worker.py'
+  fencepost merge one two --package ./mylock --run TestMyLock`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("merge needs the folders of the shards\nsee: %s -h", c.CommandPath())
@@ -35,6 +41,9 @@ that are in no folder; explore --resume runs these. No seed may be in two folder
 		},
 	}
 	m.Register(c, "write a report to `FILE`, with other pages in the same folder")
+	c.Flags().StringVar(&m.code.Client, "client", "", task.ClientUsage)
+	c.Flags().StringVar(&m.code.Package, "package", "", "the `FOLDER` of the Go package whose test --run names")
+	c.Flags().StringVar(&m.code.Test, "run", "", "run the `TEST` of the Go package, which must call locktest.Run")
 	c.Flags().BoolVar(&m.All, "all", false, "print every finding of an exploration in full")
 	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: the folder of an undivided run)")
 	return c
@@ -43,7 +52,9 @@ that are in no folder; explore --resume runs these. No seed may be in two folder
 // merge is one invocation of the "fencepost merge" command.
 type merge struct {
 	output.Frame
-	dirs []string
+	dirs  []string
+	code  task.StoredCode
+	guest *task.Guest // the code of the clients; nil: the scenario's own protocol
 }
 
 // run merges the records, which must all be of the same kind as the first.
@@ -68,8 +79,9 @@ func (m *merge) run() error {
 	if err != nil {
 		return err
 	}
-	s, err := task.ScenarioIn(m.dirs[0], whole.Scenario, whole.Matches)
-	if err != nil {
+	defer func() { m.guest.Close() }()
+	var s *scenarios.Scenario
+	if s, m.guest, err = m.code.Open(m.dirs[0], whole); err != nil {
 		return err
 	}
 	if file == task.RunsFile {
@@ -79,7 +91,10 @@ func (m *merge) run() error {
 }
 
 func (m *merge) exploration(whole *search.Result, s *scenarios.Scenario) error {
-	x := task.Exploration{Frame: m.Frame, Scenario: s, Found: whole}
+	if missing := m.guest.Missing(); missing != nil && (len(whole.Findings) > 0 || whole.Within == 0) {
+		return missing
+	}
+	x := task.Exploration{Frame: m.Frame, Scenario: s, Test: m.guest, Found: whole}
 	if x.Out == "" {
 		x.Out = task.FolderOf(whole)
 	}
@@ -104,7 +119,10 @@ func (m *merge) runs(whole *search.Result, s *scenarios.Scenario) error {
 	if err != nil {
 		return err
 	}
-	j := job{Frame: m.Frame, scenario: s, first: whole.From, seeds: whole.Seeds, shard: search.Whole, faults: faults,
+	if missing := m.guest.Missing(); missing != nil && whole.Done() > 0 {
+		return missing
+	}
+	j := job{Frame: m.Frame, scenario: s, guest: m.guest, first: whole.From, seeds: whole.Seeds, shard: search.Whole, faults: faults,
 		replayed: !isOwn(s, faults)}
 	if j.Out == "" {
 		j.Out = folderOfRuns(s, j.faults, false, j.first, j.seeds)

@@ -69,3 +69,44 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 		t.Errorf("%v are left: %v", left, err)
 	}
 }
+
+// TestShardsOfAGoTestAreMerged explores locks from a Go package in shards and merges them. Without findings, this takes
+// no runs, so the test need not be named. Otherwise, the error says how to name it.
+func TestShardsOfAGoTestAreMerged(t *testing.T) {
+	testkit.FullOnly(t) // the test builds test binaries
+	dir := t.TempDir()
+	call := func(args ...string) (exit int, shown string) {
+		var out, problems bytes.Buffer
+		exit = run(args, &out, &problems)
+		return exit, strings.Join(strings.Fields(strings.ReplaceAll(out.String()+problems.String(), "\\\n", "")), " ")
+	}
+	const sound, broken = "TestALockThatHoldsItsLease", "TestALockThatDeletesWhoeverHoldsIt"
+	at := func(test, part string) string { return filepath.Join(dir, test+part) }
+	for _, test := range []string{sound, broken} {
+		for _, part := range []string{"1", "2"} {
+			if exit, shown := call("explore", lockPackage, "--run", test, "--seeds", "30", "--shard", part+"/2", "--out",
+				at(test, part)); exit == exitBadInput {
+				t.Fatal(shown)
+			}
+		}
+	}
+	for _, c := range []struct {
+		one, two, flags string
+		exit            int
+		want            string
+	}{
+		{sound, sound, "", exitExpected, "explore " + lockPackage + " --run " + sound + " --seed 1 --seeds 30"},
+		{sound, sound, "--package " + lockPackage + " --run " + sound, exitExpected, "30 random plans from 1"},
+		{broken, broken, "", exitBadInput, "further runs: add --package " + lockPackage + " --run " + broken},
+		{broken, broken, "--package " + lockPackage + " --run " + broken, exitOtherwise,
+			"go test -C " + lockPackage + " -run '^" + broken + "$' -locktest.plan"},
+		{broken, broken, "--package " + lockPackage + " --run " + sound, exitBadInput, "holds the results of the test " +
+			broken + " of the Go package github.com/fencepost-sim/fencepost/scenarios/locktest, not of the test " + sound},
+	} {
+		args := append([]string{"merge", at(c.one, "1"), at(c.two, "2"), "--out", at(c.one, "")},
+			strings.Fields(c.flags)...)
+		if exit, shown := call(args...); exit != c.exit || !strings.Contains(shown, c.want) {
+			t.Errorf("%q: exit %d, want %d and %q\n%s", args, exit, c.exit, c.want, shown)
+		}
+	}
+}

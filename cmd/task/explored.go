@@ -56,12 +56,16 @@ func (x *Exploration) Spare() error {
 
 // Conclude shrinks, writes and reports the findings. Once ctx is done, it stops shrinking.
 func (x *Exploration) Conclude(ctx context.Context) error {
-	plans, err := x.Found.Plans(x.Scenario)
-	if err != nil {
-		return err
+	var plans *search.Plans
+	if len(x.Found.Findings) > 0 || x.Found.Within == 0 { // the scenario is run without faults to prepare them
+		var err error
+		if plans, err = x.Found.Plans(x.Scenario); err != nil {
+			return err
+		}
+		x.Found.Within = plans.Within
 	}
-	report := &search.Report{Result: x.Found, Subject: x.Scenario, Within: plans.Within,
-		Interrupted: ctx.Err() != nil, Files: x.Out, Repeat: x.repeat()}
+	report := &search.Report{Result: x.Found, Subject: x.Scenario, Interrupted: ctx.Err() != nil,
+		Files: x.Out, Repeat: x.repeat()}
 	for _, promised := range []bool{true, false} {
 		for i, f := range x.Found.Findings {
 			if x.Scenario.Promise.Covers(f.Law, f.Cause) != promised {

@@ -16,10 +16,11 @@ import (
 // Guest is code that replaces the scenario's own protocol as the clients' lock. It is either a test from a Go package
 // or a program for each client. A nil Guest means there is none.
 type Guest struct {
-	*remote.Test        // nil: the code is a program
-	folder, name string // the folder and name of the test
+	*remote.Test        // nil: the code is a program, or a test that has not been built
+	folder, name string // the folder and name of the test; empty: the code is a program
 	programs     *live.Virtual
-	client       string // the command that starts the program
+	client       string // the command that starts the program; empty: the code is a test
+	missing      error  // see Missing
 }
 
 // TestUsage is the usage text for the flag that names the test.
@@ -58,7 +59,11 @@ func opened(t *Guest) (*scenarios.Scenario, *Guest, error) {
 	if err != nil {
 		return nil, t, err
 	}
-	s, err := scenarios.ParseWith(t.folder, text, &scenarios.Code{Elsewhere: t.Test.Run})
+	origin, err := t.Test.Origin(t.folder)
+	if err != nil {
+		return nil, t, err
+	}
+	s, err := scenarios.ParseWith(t.folder, text, &scenarios.Code{Elsewhere: t.Test.Run, Origin: origin})
 	if err == nil {
 		s.Path = t.folder
 	}
@@ -106,9 +111,17 @@ func (t *Guest) Close() {
 	case t == nil:
 	case t.Test != nil:
 		t.Test.Close()
-	default:
+	case t.programs != nil:
 		t.programs.Close()
 	}
+}
+
+// Missing returns an error if the code is not here, so that nothing can be run. The error says which flags name it.
+func (t *Guest) Missing() error {
+	if t == nil {
+		return nil
+	}
+	return t.missing
 }
 
 // Stop ends all program runs that are in progress. It can be called from any goroutine.
@@ -122,7 +135,7 @@ func (t *Guest) Stop() {
 // program, if any.
 func (t *Guest) Argument(s *scenarios.Scenario) string {
 	word := text.ShellWord(NameOf(s))
-	if t != nil && t.Test != nil {
+	if t != nil && t.name != "" {
 		word += " --run " + text.ShellWord(t.name)
 	}
 	return word + t.With()
@@ -130,7 +143,7 @@ func (t *Guest) Argument(s *scenarios.Scenario) string {
 
 // With returns the flag that names the program, without the passwords in it, or "" if there is none.
 func (t *Guest) With() string {
-	if t == nil || t.programs == nil {
+	if t == nil || t.client == "" {
 		return ""
 	}
 	return " --client " + text.ShellWord(live.WithoutPasswords(t.client))
@@ -147,13 +160,12 @@ func (t *Guest) Elsewhere(plan string) string {
 
 // Replay returns the command that repeats the run with a plan file.
 func (t *Guest) Replay(plan string) string {
-	if t == nil || t.Test == nil {
+	if t == nil || t.name == "" {
 		return fmt.Sprintf("%s replay %s%s", output.Program(), text.ShellWord(plan), t.With())
 	}
 	if rel, err := filepath.Rel(t.folder, plan); err == nil {
 		plan = rel
 	}
 	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", text.ShellWord(t.folder),
-		text.ShellWord(t.Test.Pattern()),
-		text.ShellWord(plan))
+		text.ShellWord(remote.Pattern(t.name)), text.ShellWord(plan))
 }

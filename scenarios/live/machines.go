@@ -18,7 +18,8 @@ import (
 // Virtual performs runs in virtual time for scenarios whose clients are programs. All of a run's processes belong to
 // the same host thread, so Virtual keeps one thread for each concurrent run.
 type Virtual struct {
-	words   []string // the words of the command that starts a client
+	command string   // the command that starts a client
+	words   []string // the command's words
 	dir     string
 	tracer  *traced.Tracer  // set only in each thread's copy: the thread's tracer
 	compare bool            // likewise: record the calls, to compare them with another run's
@@ -42,7 +43,7 @@ func NewVirtual(command string) (*Virtual, error) {
 		return nil, err
 	}
 	dir, err := os.Getwd()
-	v := &Virtual{words: words, dir: dir}
+	v := &Virtual{command: command, words: words, dir: dir}
 	v.stopped, v.stop = context.WithCancel(context.Background())
 	return v, err
 }
@@ -55,7 +56,14 @@ type machinist struct {
 
 // Code returns the scenarios.Code that performs runs with v.
 func (v *Virtual) Code() *scenarios.Code {
-	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed, Given: passedSettings}
+	code := Programs(scenarios.Origin{Client: presentable(v.command)})
+	code.Elsewhere = v.carryOut
+	return code
+}
+
+// Programs returns the Code of clients that are programs, without a function that performs their runs.
+func Programs(o scenarios.Origin) *scenarios.Code {
+	return &scenarios.Code{Programs: passed, Given: passedSettings, Origin: o}
 }
 
 // hire returns an idle machinist.

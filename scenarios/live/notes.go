@@ -104,16 +104,20 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown returns a string on one line, truncated to the maximum length in bytes. If it was truncated, "…" follows.
-// Control characters are replaced by spaces, and passwords in URLs are hidden.
-func shown(text string, most int) string {
-	text = strings.Map(func(c rune) rune {
+// presentable returns a string without passwords, and with spaces in place of unprintable characters.
+func presentable(text string) string {
+	return strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {
 			return ' '
 		}
 		return c
 	}, strings.ToValidUTF8(WithoutPasswords(text), "?"))
-	text = strings.Join(strings.Fields(text), " ")
+}
+
+// shown returns a string on one line, truncated to the maximum length in bytes. If it was truncated, "…" follows.
+// Control characters are replaced by spaces, and passwords in URLs are hidden.
+func shown(text string, most int) string {
+	text = strings.Join(strings.Fields(presentable(text)), " ")
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + " …"
 	}

@@ -16,8 +16,11 @@ var secrets = regexp.MustCompile(`(?i)(` +
 const secretWord = `(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|auth|credentials?|api[-_]?key|` +
 	`(?:auth|access|acl)[-_]token)`
 
-// WithoutPasswords returns text with passwords replaced by "…": the user and password of each URL, and the values of
+// Hidden is what WithoutPasswords writes in place of a password.
+const Hidden = "…"
+
+// WithoutPasswords returns text with passwords replaced by Hidden: the user and password of each URL, and the values of
 // flags and variables whose names say that they are passwords.
 func WithoutPasswords(text string) string {
-	return secrets.ReplaceAllString(userinfo.ReplaceAllString(text, "${1}…@"), "${1}…")
+	return secrets.ReplaceAllString(userinfo.ReplaceAllString(text, "${1}"+Hidden+"@"), "${1}"+Hidden)
 }

@@ -132,8 +132,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	if err != nil {
 		return nil, err
 	}
-	report := &search.Report{Result: found, Subject: o.scenario, Within: plans.Within,
-		Interrupted: ctx.Err() != nil}
+	report := &search.Report{Result: found, Subject: o.scenario, Interrupted: ctx.Err() != nil}
 	few := found.Findings[:min(mostCut, len(found.Findings))]
 	done := &outcome{Words: leftOut(len(few), len(found.Findings))}
 	for i, f := range few {

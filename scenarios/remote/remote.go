@@ -10,6 +10,7 @@ package remote
 import (
 	"bufio"
 	"bytes"
+	"debug/buildinfo"
 	"encoding/base64"
 	"encoding/gob"
 	"encoding/json"
@@ -176,8 +177,15 @@ func (t *Test) known(name string) error {
 	return errors.New(problem)
 }
 
-// Pattern returns the -run argument that selects only this test.
-func (t *Test) Pattern() string { return Pattern(t.name) }
+// Origin returns how stored results name the test. folder is what the user calls its package's folder.
+func (t *Test) Origin(folder string) (scenarios.Origin, error) {
+	info, err := buildinfo.ReadFile(t.binary)
+	if err != nil {
+		return scenarios.Origin{}, err
+	}
+	return scenarios.Origin{Package: strings.TrimSuffix(info.Path, ".test"), Test: t.name,
+		Folder: filepath.ToSlash(filepath.Clean(folder))}, nil
+}
 
 // Pattern returns the -run argument that selects only the test with the given name.
 func Pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
@@ -269,7 +277,7 @@ func (t *Test) process(anew bool) (*Process, error) {
 	if p != nil {
 		return p, nil
 	}
-	args := append([]string{"-test.run=" + t.Pattern(), "-test.count=1", "-test.timeout=0"}, flags...)
+	args := append([]string{"-test.run=" + Pattern(t.name), "-test.count=1", "-test.timeout=0"}, flags...)
 	p, err := Start(t.binary, t.folder, Environment+"="+Served, 0, args...)
 	if err == nil {
 		if _, err = p.Next(); err != nil { // the first message says that it has started

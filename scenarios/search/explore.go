@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
@@ -14,6 +15,9 @@ import (
 
 // Drawn holds the Result fields that are used only if the search draws its faults at random.
 type Drawn struct {
+	// Within is the period, from the start of a run, in which faults may strike. It is 0 in records of versions that
+	// did not store it.
+	Within    time.Duration    `json:"within,omitempty"`
 	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
 	Empty     int              `json:"empty"`     // number of runs without faults, or with only excluded ones
 	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
@@ -60,7 +64,9 @@ func NewExploration(s *scenarios.Scenario, firstSeed uint64, seeds int, shard Sh
 		return nil, err
 	}
 	span.Free = free
-	return newExploration(span), nil
+	e := newExploration(span)
+	e.Within = plans.Within
+	return e, nil
 }
 
 // newExploration returns an exploration for the span's seeds, with all counts at zero.
@@ -133,6 +139,7 @@ func (w *explorer) explore(ctx context.Context, r Range) (*Result, error) {
 
 // add adds the results of other runs in the same exploration.
 func (d *Drawn) add(part *Drawn) {
+	d.Within = max(d.Within, part.Within)
 	d.Undecided += part.Undecided
 	d.Empty += part.Empty
 	for i := range d.Faults {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/reports/document"
@@ -22,7 +21,6 @@ import (
 type Report struct {
 	*Result
 	Subject     *scenarios.Scenario
-	Within      time.Duration // faults strike at most this long after the start of a run
 	Findings    []ReducedFinding
 	Unrepeated  []UnrepeatedFinding
 	Interrupted bool   // a signal ended the search or the shrinking of its findings

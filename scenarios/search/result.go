@@ -110,6 +110,9 @@ func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
 // Matches returns nil if the result belongs to s and to this version of the program. Otherwise the error says what
 // differs.
 func (r *Result) Matches(s *scenarios.Scenario) error {
+	if err := r.belongs(s); err != nil { // before the sample, which takes a run
+		return err
+	}
 	sample, err := r.sample(s)
 	if err != nil {
 		return err
@@ -119,7 +122,7 @@ func (r *Result) Matches(s *scenarios.Scenario) error {
 
 // fits reports whether two results come from searches that differ only in their seeds.
 func (r *Result) fits(other *Result) bool {
-	return r.Scenario == other.Scenario && r.Identity == other.Identity && (r.Drawn == nil) == (other.Drawn == nil)
+	return r.Scenario == other.Scenario && r.Identity.fits(other.Identity) && (r.Drawn == nil) == (other.Drawn == nil)
 }
 
 // Merge combines the shards of one search. The result is the same as if the search had not been divided. If shards
@@ -155,7 +158,7 @@ func (r *Result) consistent() bool {
 }
 
 func (d *Drawn) consistent(ran Ranges) bool {
-	return d.Differing.Blocks >= 0 && d.Closest.consistent(ran) &&
+	return d.Within >= 0 && d.Differing.Blocks >= 0 && d.Closest.consistent(ran) &&
 		slices.EqualFunc(d.Faults, nemesis.Kinds, func(t campaign.Fault, k nemesis.Kind) bool {
 			return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
 		})

@@ -35,6 +35,17 @@ type Identity struct {
 	// records events. If all of a search's runs have the same faults, the sample run has them too, so Behaviour also
 	// depends on these faults.
 	Behaviour string `json:"behaviour"`
+	// Clients says where the clients' code comes from, if it is a program or a Go test. Results of versions that did
+	// not store it do not name any.
+	Clients scenarios.Origin `json:"clients,omitzero"`
+}
+
+// fits reports whether two searches perform the same runs. If only one of them names its clients' code, Behaviour shows
+// whether the code is the same.
+func (i Identity) fits(other Identity) bool {
+	unnamed := scenarios.Origin{}
+	named := i.Clients != unnamed && other.Clients != unnamed
+	return i.Text == other.Text && i.Behaviour == other.Behaviour && (!named || i.Clients.Same(other.Clients))
 }
 
 // newSpan returns the span for a search of s, with no seeds run yet. p is the plan for the sample run whose digest
@@ -64,8 +75,12 @@ func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 	if err != nil && !errors.As(err, &failed) { // a failed run also gives a usable digest
 		return Identity{}, err
 	}
+	return Identity{textSum(s), fmt.Sprintf("%016x", uint64(r.Digest)), s.Origin()}, nil
+}
+
+func textSum(s *scenarios.Scenario) string {
 	sum := sha256.Sum256(s.Text())
-	return Identity{hex.EncodeToString(sum[:8]), fmt.Sprintf("%016x", uint64(r.Digest))}, nil
+	return hex.EncodeToString(sum[:8])
 }
 
 // all returns the seeds of all shards.
@@ -110,17 +125,34 @@ func (s Span) unfinished() []string {
 // differs returns nil if the span belongs to sc and this version of the program. Otherwise it returns an error that
 // says what is different. p is the plan for the sample run from which sc's Identity is computed.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
-	id, err := identityOf(sc, p)
-	switch {
-	case err != nil:
+	if err := s.belongs(sc); err != nil {
 		return err
+	}
+	id, err := identityOf(sc, p)
+	if err == nil && !s.Identity.fits(id) {
+		err = errors.New("holds the results of other runs: " +
+			"this program, the code of the lock or the faults are different")
+	}
+	return err
+}
+
+// belongs returns nil if the span names the same clients, scenario and text as sc. Otherwise the error says what
+// differs.
+func (s Span) belongs(sc *scenarios.Scenario) error {
+	if own := s.Identity.Clients; own != (scenarios.Origin{}) && !own.Same(sc.Origin()) {
+		return fmt.Errorf("holds the results of %s, not of %s", own, sc.Origin())
+	}
+	return s.MatchesText(sc)
+}
+
+// MatchesText returns nil if the span belongs to a scenario with the name and the text of sc. Otherwise the error says
+// what differs. Unlike [Result.Matches], it does not run anything.
+func (s Span) MatchesText(sc *scenarios.Scenario) error {
+	switch {
 	case s.Scenario != sc.Name:
 		return fmt.Errorf("holds the results of another scenario, %s", s.Scenario)
-	case s.Identity.Text != id.Text:
+	case s.Identity.Text != textSum(sc):
 		return fmt.Errorf("holds results of the scenario %s from before its text was changed", s.Scenario)
-	case s.Identity != id:
-		return errors.New("holds the results of other runs: " +
-			"this program, the code of the lock or the faults are different")
 	}
 	return nil
 }
@@ -147,9 +179,11 @@ func joined(parts []*Result, name func(int) string) (Span, error) {
 	whole.Shard, whole.Ran = Whole, nil
 	bounds := whole.all()
 	for i, p := range parts {
-		if !p.fits(parts[0]) {
-			return Span{}, fmt.Errorf("%s and %s come from different scenarios, faults or versions of this program",
-				name(0), name(i))
+		if k := slices.IndexFunc(parts[:i], func(q *Result) bool { return !p.fits(q) }); k >= 0 {
+			return Span{}, unlike(parts[k], p, name(k), name(i))
+		}
+		if whole.Identity.Clients == (scenarios.Origin{}) {
+			whole.Identity.Clients = p.Identity.Clients
 		}
 		if len(p.Ran.common(whole.Ran)) > 0 {
 			k := slices.IndexFunc(parts, func(q *Result) bool { return len(p.Ran.common(q.Ran)) > 0 })
@@ -164,4 +198,19 @@ func joined(parts []*Result, name func(int) string) (Span, error) {
 	}
 	whole.From, whole.Seeds, whole.Ran = bounds.First, bounds.count(), nil
 	return whole, nil
+}
+
+// unlike returns an error that says why two results cannot be merged. a and b are their names.
+func unlike(first, second *Result, a, b string) error {
+	if x, y := first.Identity.Clients, second.Identity.Clients; first.Scenario == second.Scenario && !x.Same(y) {
+		named := func(o scenarios.Origin) string {
+			if o == (scenarios.Origin{}) {
+				return "no program or Go test"
+			}
+			return o.String()
+		}
+		return fmt.Errorf("%s and %s come from different clients: %s names %s, and %s names %s", a, b, a, named(x), b,
+			named(y))
+	}
+	return fmt.Errorf("%s and %s come from different scenarios, faults or versions of this program", a, b)
 }
