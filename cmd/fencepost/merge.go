@@ -122,8 +122,8 @@ func (m *merge) runs(whole *search.Result, s *scenarios.Scenario) error {
 	if missing := m.guest.Missing(); missing != nil && whole.Done() > 0 {
 		return missing
 	}
-	j := job{Frame: m.Frame, scenario: s, guest: m.guest, first: whole.From, seeds: whole.Seeds, shard: search.Whole, faults: faults,
-		replayed: !isOwn(s, faults)}
+	j := job{Frame: m.Frame, scenario: s, guest: m.guest, first: whole.From, seeds: whole.Seeds, shard: search.Whole,
+		faults: faults, replayed: !isOwn(s, faults)}
 	if j.Out == "" {
 		j.Out = folderOfRuns(s, j.faults, false, j.first, j.seeds)
 	}

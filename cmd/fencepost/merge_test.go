@@ -24,14 +24,15 @@ func TestShardsOfAProgramAreMerged(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, pause := range map[string]string{"sound": "1ms..2ms", "broken": "12s..15s"} {
 		text := "name: " + name + "\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 10s}\n" +
-			"mix: {weights: {pause: 1}, pause: " + pause + "}\npromise: [mutual-exclusion]\n"
+			"mix: {weights: {pause: 1}, faults: 1, at-points: 100%, points: [acquired], pause: " + pause + "}\n" +
+			"promise: [resource-safety]\n"
 		if err := os.WriteFile(name+".yaml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for _, shard := range []string{"1", "2"} {
 			var out, problems bytes.Buffer
-			if code := run([]string{"explore", name + ".yaml", "--client", worker, "--seeds", "6", "--shard", shard + "/2",
-				"--out", name + shard}, &out, &problems); code == exitBadInput {
+			if code := run([]string{"explore", name + ".yaml", "--client", worker, "--seeds", "6", "--shard",
+				shard + "/2", "--out", name + shard}, &out, &problems); code == exitBadInput {
 				t.Fatalf("%s%s", out.String(), problems.String())
 			}
 		}
@@ -57,7 +58,7 @@ func TestShardsOfAProgramAreMerged(t *testing.T) {
 		case name == "sound" && (code != exitExpected || !bytes.Equal(with, without)):
 			t.Errorf("without the program: exit %d\n%s\n%s\nwant\n%s", code, shown, without, with)
 		case name == "broken" && (code != exitBadInput || without != nil || !strings.HasSuffix(shown,
-			"reporting them takes further runs: add --client '"+worker+"' ")):
+			"takes further runs: add --client '"+worker+"'")):
 			t.Errorf("without the program: exit %d\n%s", code, shown)
 		}
 	}

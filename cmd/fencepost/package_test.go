@@ -84,8 +84,8 @@ func TestShardsOfAGoTestAreMerged(t *testing.T) {
 	at := func(test, part string) string { return filepath.Join(dir, test+part) }
 	for _, test := range []string{sound, broken} {
 		for _, part := range []string{"1", "2"} {
-			if exit, shown := call("explore", lockPackage, "--run", test, "--seeds", "30", "--shard", part+"/2", "--out",
-				at(test, part)); exit == exitBadInput {
+			if exit, shown := call("explore", lockPackage, "--run", test, "--seeds", "30", "--shard", part+"/2",
+				"--out", at(test, part)); exit == exitBadInput {
 				t.Fatal(shown)
 			}
 		}
@@ -100,8 +100,9 @@ func TestShardsOfAGoTestAreMerged(t *testing.T) {
 		{broken, broken, "", exitBadInput, "further runs: add --package " + lockPackage + " --run " + broken},
 		{broken, broken, "--package " + lockPackage + " --run " + broken, exitOtherwise,
 			"go test -C " + lockPackage + " -run '^" + broken + "$' -locktest.plan"},
-		{broken, broken, "--package " + lockPackage + " --run " + sound, exitBadInput, "holds the results of the test " +
-			broken + " of the Go package github.com/fencepost-sim/fencepost/scenarios/locktest, not of the test " + sound},
+		{broken, broken, "--package " + lockPackage + " --run " + sound, exitBadInput, "holds the results of the " +
+			"test " + broken + " of the Go package github.com/fencepost-sim/fencepost/scenarios/locktest, not of the " +
+			"test " + sound},
 	} {
 		args := append([]string{"merge", at(c.one, "1"), at(c.two, "2"), "--out", at(c.one, "")},
 			strings.Fields(c.flags)...)

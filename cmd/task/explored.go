@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -65,7 +66,7 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 		x.Found.Within = plans.Within
 	}
 	report := &search.Report{Result: x.Found, Subject: x.Scenario, Interrupted: ctx.Err() != nil,
-		Files: x.Out, Repeat: x.repeat()}
+		Files: x.Out, Repeat: x.repeat(), Replay: x.Test.Replay}
 	for _, promised := range []bool{true, false} {
 		for i, f := range x.Found.Findings {
 			if x.Scenario.Promise.Covers(f.Law, f.Cause) != promised {
@@ -84,12 +85,32 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 		}
 	}
 	for _, c := range x.Found.Closest.Whole(x.Found.Laws) {
-		x.Files.Keep(output.File{Name: c.File(), Content: c.Plan})
+		text, err := x.closest(&c)
+		if err != nil {
+			return err
+		}
+		x.Files.Keep(output.File{Name: c.File(), Content: text})
 	}
 	d := report.Document()
 	x.Keep(VerdictFile, "explore", d) // the folder belongs to explore, even if merge wrote it
 	standing, _ := x.Found.Standing(x.Scenario)
 	return x.Emit(d, standing)
+}
+
+// closest returns the contents of the plan file for a close call. If the scenario is not in the catalog, it is the copy
+// in the same folder.
+func (x *Exploration) closest(c *search.Close) ([]byte, error) {
+	plan, err := nemesis.ParsePlan(c.File(), c.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if x.Scenario.Path != "" {
+		plan.Scenario = "./" + search.ScenarioFile
+	}
+	if x.Test == nil {
+		return []byte(plan.String()), nil
+	}
+	return []byte(planText(plan, Repetition{Command: x.Test.Replay(filepath.Join(x.Out, c.File()))})), nil
 }
 
 // repeat returns the command that repeats the exploration, or that continues it if it is unfinished.

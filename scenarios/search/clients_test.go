@@ -82,7 +82,7 @@ func TestAStoredSearchNamesItsClients(t *testing.T) {
 	before := ran
 	for want, other := range map[string]*scenarios.Scenario{
 		"not of the scenario's own protocol": plain,
-		"not of the program other":         clientsFrom(plain, scenarios.Origin{Client: "other"}, &ran),
+		"not of the program other":           clientsFrom(plain, scenarios.Origin{Client: "other"}, &ran),
 	} {
 		if err := read.Matches(other); err == nil || !strings.HasSuffix(err.Error(), want) ||
 			!strings.HasPrefix(err.Error(), "holds the results of the program 'a worker', ") {

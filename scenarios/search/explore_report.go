@@ -26,6 +26,8 @@ type Report struct {
 	Interrupted bool   // a signal ended the search or the shrinking of its findings
 	Files       string // folder with the files of all findings
 	Repeat      string // shell command that repeats or resumes the exploration
+	// Replay returns a shell command that repeats the run with a plan file in Files. It may be nil if Files is empty.
+	Replay func(plan string) string
 }
 
 // ReducedFinding is one way in which a law was broken, with the smallest plan found that still breaks the law in this
@@ -35,7 +37,7 @@ type ReducedFinding struct {
 	Promised bool
 	Small    *Shrunk
 	Run      *single.Run // the run of the smallest plan
-	Files    []string    // a plan, a scenario and a Go test in the folder of Run; running any of them fails again
+	Files    []string    // files in the folder of Run (see Shrunk.Files); running any of them fails again
 }
 
 // UnrepeatedFinding is a violation that did not recur when its run was repeated.
@@ -128,7 +130,7 @@ func (r *Report) closest() document.Facts {
 	facts := calls.Facts()
 	if len(calls) > 0 && r.Files != "" {
 		facts = append(facts, document.Fact{Name: "see it", Command: true,
-			Value: "fencepost replay " + filepath.Join(r.Files, calls[0].File())})
+			Value: r.Replay(filepath.Join(r.Files, calls[0].File()))})
 	}
 	return facts
 }

@@ -23,11 +23,12 @@ type File struct {
 }
 
 // Files returns the files that reproduce a shrunk violation. They belong in the same folder: a plan (for fencepost
-// replay), a scenario (for fencepost run with the plan's seed) and a Go test in package pkg. If the lock comes from a
-// library, there is no Go test; a test of the library's lock can replay the plan instead. For repeat, see PlanComment.
+// replay), a scenario (for fencepost run with the plan's seed) and a Go test in package pkg. If the clients are
+// programs or their lock comes from a library, there is no Go test, because it would test the scenario's own protocol.
+// The plan then names the command that runs their code, and the scenario names the code. For repeat, see PlanComment.
 func (r *Shrunk) Files(pkg, repeat string) []File {
-	if r.Scenario.FromLibrary() {
-		return []File{{PlanFile, r.PlanText(repeat)}, {ScenarioFile, r.Scenario.Text()}}
+	if r.Scenario.FromLibrary() || r.Scenario.OfPrograms() {
+		return []File{{PlanFile, r.PlanText(repeat)}, {ScenarioFile, r.scenarioText()}}
 	}
 	test := strings.TrimLeft(strings.ReplaceAll(r.Scenario.Name, "-", "_"), "_") // Go ignores files that begin with "_"
 	return []File{
@@ -35,6 +36,16 @@ func (r *Shrunk) Files(pkg, repeat string) []File {
 		{ScenarioFile, r.Scenario.Text()},
 		{test + "_test.go", r.goTest(pkg)},
 	}
+}
+
+// scenarioText returns the contents of the scenario file for clients whose code is not the scenario's own protocol.
+func (r *Shrunk) scenarioText() []byte {
+	of := r.Scenario.Origin()
+	if of == (scenarios.Origin{}) {
+		return r.Scenario.Text()
+	}
+	return append([]byte("# Run this scenario with "+of.String()+". Without it, another lock is tested.\n"),
+		r.Scenario.Text()...)
 }
 
 // Explained runs the plan and returns the run with an explanation of its violations.
