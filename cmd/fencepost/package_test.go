@@ -70,8 +70,8 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 	}
 }
 
-// TestShardsOfAGoTestAreMerged explores locks from a Go package in shards and merges them. Without findings, this takes
-// no runs, so the test need not be named. Otherwise, the error says how to name it.
+// TestShardsOfAGoTestAreMerged explores locks from a Go package in shards and merges them. Their findings are shrunk, so
+// the test must be named, and the error says how.
 func TestShardsOfAGoTestAreMerged(t *testing.T) {
 	testkit.FullOnly(t) // the test builds test binaries
 	dir := t.TempDir()
@@ -95,8 +95,8 @@ func TestShardsOfAGoTestAreMerged(t *testing.T) {
 		exit            int
 		want            string
 	}{
-		{sound, sound, "", exitExpected, "explore " + lockPackage + " --run " + sound + " --seed 1 --seeds 30"},
-		{sound, sound, "--package " + lockPackage + " --run " + sound, exitExpected, "30 random plans from 1"},
+		{sound, sound, "--package " + lockPackage + " --run " + sound, exitExpected, "explore " + lockPackage +
+			" --run " + sound + " --seed 1 --seeds 30"},
 		{broken, broken, "", exitBadInput, "further runs: add --package " + lockPackage + " --run " + broken},
 		{broken, broken, "--package " + lockPackage + " --run " + broken, exitOtherwise,
 			"go test -C " + lockPackage + " -run '^" + broken + "$' -locktest.plan"},

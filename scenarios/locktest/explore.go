@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -76,17 +75,17 @@ type ShrunkRun struct {
 	// Test is the name of the test that the command in the saved plan runs. Shrink sets it to the test that found the
 	// run. If another test accepts -locktest.plan instead, set Test to its name before calling Save.
 	Test           string
-	found          string // the test that found the run; Plan names it
-	Plan, Scenario string // contents of the plan file and the scenario file
-	Text, Page     string // the report of the run, for a terminal and as HTML
-	Minimal        bool   // whether nothing more can be removed
+	parts          search.PlanParts // the plan file that Save writes
+	Plan, Scenario string           // contents of the plan file, for a test in its folder, and of the scenario file
+	Text, Page     string           // the report of the run, for a terminal and as HTML
+	Minimal        bool             // whether nothing more can be removed
 }
 
-// Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile. Config.Replay can
-// run the plan from there. The command in the saved plan names its path.
+// Save writes the plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile. Config.Replay
+// can run the plan from there. The command in the saved plan names Test and the plan's path, unlike that in Plan.
 func (s *ShrunkRun) Save(folder string) error {
-	plan := strings.Replace(s.Plan, ReplayCommand(s.found, ""), ReplayCommand(s.Test, folder), 1)
-	return save(folder, map[string]string{search.PlanFile: plan, search.ScenarioFile: s.Scenario})
+	return save(folder, map[string]string{search.PlanFile: s.parts.Text(ReplayCommand(s.Test, folder)),
+		search.ScenarioFile: s.Scenario})
 }
 
 // Explore performs the same runs as Run and returns their result, for a test that examines the result itself. It fails
@@ -193,11 +192,11 @@ func (r *Report) Digests() map[uint64]sim.Digest {
 // Shrink shrinks the first run of a breach as far as it can. It must be called before the test returns. The error is a
 // [*ShrinkError].
 func (r *Report) Shrink(b Breach) (*ShrunkRun, error) {
-	small, why := r.parent.shrink(r.parent.groupOf(b), "")
+	small, why := r.parent.shrink(r.parent.groupOf(b))
 	if small == nil {
 		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
 	}
 	test := r.parent.t.Name()
-	return &ShrunkRun{Test: test, found: test, Plan: small.Plan, Scenario: small.Scenario, Text: small.Text,
-		Page: small.Page, Minimal: small.Ending == campaign.Complete}, nil
+	return &ShrunkRun{Test: test, parts: small.Plan, Plan: small.Plan.Text(ReplayCommand(test, "")),
+		Scenario: small.Scenario, Text: small.Text, Page: small.Page, Minimal: small.Ending == campaign.Complete}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -81,6 +82,28 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 				t.Errorf("replayed: %+v", again)
 			}
 		})
+	}
+}
+
+// TestASavedPlanNamesTheTestThatReplaysIt checks that the command in a saved plan names the test that was chosen after
+// shrinking, and the plan's path. Nothing else in the plan differs from Plan.
+func TestASavedPlanNamesTheTestThatReplaysIt(t *testing.T) {
+	parts := search.PlanParts{About: "ownership is violated by " + ReplayCommand("TestFound", "") + "; ", Digest: "12",
+		Plan: "scenario ./scenario.yaml\nseed 1\n"}
+	for _, folder := range []string{"", "a folder", "two\nlines"} {
+		folder = filepath.Join(t.TempDir(), folder)
+		s := ShrunkRun{Test: "TestOther", parts: parts, Plan: parts.Text(ReplayCommand("TestFound", ""))}
+		if err := s.Save(folder); err != nil {
+			t.Fatal(err)
+		}
+		saved, err := os.ReadFile(filepath.Join(folder, search.PlanFile))
+		want := search.PlanComment(parts.About, ReplayCommand("TestOther", folder), "12") + parts.Plan
+		if err != nil || string(saved) != want {
+			t.Errorf("%v: saved\n%s\nwant\n%s", err, saved, want)
+		}
+		if _, err := nemesis.ParsePlan(search.PlanFile, saved); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

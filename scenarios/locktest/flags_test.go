@@ -160,7 +160,7 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	if len(p.runs) != 0 || len(p.problems) != 1 || p.problems[0] != want {
 		t.Errorf("%d runs, %q", len(p.runs), p.problems)
 	}
-	if small, why := p.shrink(group{first: ran{Seed: 1}}, ""); small != nil ||
+	if small, why := p.shrink(group{first: ran{Seed: 1}}); small != nil ||
 		why != "the time limit set by -timeout was reached" {
 		t.Errorf("%v, %q", small, why)
 	}

@@ -148,11 +148,11 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 		if len(r.Broken) == 0 {
 			continue
 		}
-		small, why := p.shrink(group{broken: r.Broken[0], first: r}, "")
+		small, why := p.shrink(group{broken: r.Broken[0], first: r})
 		if small == nil || r.Seed < 150 {
 			t.Fatalf("seed %d: %s", r.Seed, why)
 		}
-		if plan, err := nemesis.ParsePlan("plan", []byte(small.Plan)); err != nil || len(plan.Faults) == 0 ||
+		if plan, err := nemesis.ParsePlan("plan", []byte(small.Plan.Text(""))); err != nil || len(plan.Faults) == 0 ||
 			small.finding != r.Broken[0].finding {
 			t.Errorf("seed %d: %+v, %v", r.Seed, small, err)
 		}

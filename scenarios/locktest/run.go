@@ -352,12 +352,13 @@ func (p *parent) story(g group) string {
 	r := g.first
 	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed,
 		g.Law))
-	small, why := p.shrink(g, folder)
+	small, why := p.shrink(g)
 	if small == nil {
 		fmt.Fprintf(&b, "%s\n\nThe failure was not shrunk: %s\n%s", g.Story, why, p.withCommand(r))
 		return b.String()
 	}
-	err := save(folder, map[string]string{search.PlanFile: small.Plan, search.ScenarioFile: small.Scenario,
+	command := ReplayCommand(p.t.Name(), folder)
+	err := save(folder, map[string]string{search.PlanFile: small.Plan.Text(command), search.ScenarioFile: small.Scenario,
 		"page.html": small.Page})
 	b.WriteString(small.Text + "\n")
 	cut := document.Fact{Name: "cut", Value: cutDown[small.Ending]}
@@ -367,7 +368,7 @@ func (p *parent) story(g group) string {
 	}
 	b.WriteString(written(func(to *text.Writer) {
 		document.Facts{cut, {Name: "files", Value: folder}}.Text(to)
-		to.Command(0, document.Label(""), ReplayCommand(p.t.Name(), folder))
+		to.Command(0, document.Label(""), command)
 	}))
 	return b.String() + p.withCommand(r)
 }
@@ -431,9 +432,8 @@ func (p *parent) onceMore(r ran, k task, handle func(report) bool) (why string) 
 }
 
 // shrink makes a worker shrink a group's first run, and returns the result. If it does not get one, why is the reason.
-// folder is where the plan will be saved, or "" if that is not known.
-func (p *parent) shrink(g group, folder string) (small *shrunk, why string) {
-	why = p.onceMore(g.first, task{Shrink: &g.finding, Folder: folder}, func(r report) bool {
+func (p *parent) shrink(g group) (small *shrunk, why string) {
+	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)
 		return small != nil
 	})

@@ -39,11 +39,10 @@ type task struct {
 	Seeds []uint64
 	// Shrink, if set, is the violation to shrink. The task then has a single seed, whose run shows the violation.
 	Shrink *finding
-	Folder string `json:",omitempty"` // where the result of Shrink will be saved, if known
-	Trial  bool   // perform only the trial run
-	List   bool   `json:",omitempty"` // only list the single faults
-	Alone  bool   `json:",omitempty"` // perform each run in a separate process
-	Show   bool   `json:",omitempty"` // only describe the run of the first seed
+	Trial  bool // perform only the trial run
+	List   bool `json:",omitempty"` // only list the single faults
+	Alone  bool `json:",omitempty"` // perform each run in a separate process
+	Show   bool `json:",omitempty"` // only describe the run of the first seed
 	// Plans, if set, maps each seed to its plan, as drawn by an earlier worker.
 	Plans map[uint64]string `json:",omitempty"`
 	// Places is the path of a file that lists the places (start and target) of single faults. It is set for
@@ -142,9 +141,10 @@ type broken struct {
 
 type shrunk struct {
 	finding
-	Plan, Scenario string // contents of the plan file and the scenario file
-	Text, Page     string // the report on its run
-	Ending         campaign.Ending
+	Plan       search.PlanParts // the plan file
+	Scenario   string           // contents of the scenario file
+	Text, Page string           // the report on its run
+	Ending     campaign.Ending
 }
 
 func say(r report) {
@@ -191,7 +191,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	case k.List:
 		w.list()
 	case k.Shrink != nil:
-		w.shrink(k.Seeds[0], *k.Shrink, k.Folder)
+		w.shrink(k.Seeds[0], *k.Shrink)
 	case k.Show:
 		w.show(k.Seeds[0])
 	default:
@@ -541,8 +541,8 @@ func (r *ran) leaveOpen(f *checker.Finding, limited bool, limit time.Duration) {
 // shrinkRuns is the maximum number of runs used to shrink a violation. That many runs take about ten seconds.
 const shrinkRuns = 500
 
-// shrink shrinks a violation and reports the result, which will be saved in the given folder.
-func (w *worker) shrink(seed uint64, f finding, folder string) {
+// shrink shrinks a violation and reports the result.
+func (w *worker) shrink(seed uint64, f finding) {
 	ctx, crowded := context.WithCancel(context.Background())
 	defer crowded()
 	w.crowded = crowded
@@ -550,7 +550,7 @@ func (w *worker) shrink(seed uint64, f finding, folder string) {
 		Accepts: f.shownBy}, shrinkRuns)
 	if err == nil {
 		var smallest shrunk
-		if smallest, err = describe(small, ReplayCommand(w.t.Name(), folder)); err == nil {
+		if smallest, err = describe(small); err == nil {
 			smallest.finding = f
 			say(report{Shrunk: &smallest})
 			return
@@ -559,10 +559,9 @@ func (w *worker) shrink(seed uint64, f finding, folder string) {
 	say(report{Problem: err.Error()})
 }
 
-// describe runs the shrunk plan again and returns it with the usual report. repeat is the command that repeats the run.
-func describe(small *search.Shrunk, repeat string) (shrunk, error) {
-	out := shrunk{Plan: string(small.PlanText(repeat)), Scenario: string(small.Scenario.Text()),
-		Ending: small.Ending}
+// describe runs the shrunk plan again and returns it with the usual report.
+func describe(small *search.Shrunk) (shrunk, error) {
+	out := shrunk{Plan: small.PlanParts(), Scenario: string(small.Scenario.Text()), Ending: small.Ending}
 	run, err := small.Explained()
 	if err != nil {
 		return out, err

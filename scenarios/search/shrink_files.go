@@ -64,14 +64,25 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	return run, err
 }
 
-// PlanText returns the contents of the plan file, which must be in the same folder as the scenario file. For repeat,
-// see PlanComment.
-func (r *Shrunk) PlanText(repeat string) []byte {
+// PlanParts are the parts of a plan file, without the command that repeats the run.
+type PlanParts struct {
+	About, Digest string // what the comment says: see PlanComment
+	Plan          string
+}
+
+// Text returns the contents of the plan file. For repeat, see PlanComment.
+func (p PlanParts) Text(repeat string) string { return PlanComment(p.About, repeat, p.Digest) + p.Plan }
+
+// PlanParts returns the parts of the plan file, which must be in the same folder as the scenario file.
+func (r *Shrunk) PlanParts() PlanParts {
 	p := r.Plan
 	p.Scenario = "./" + ScenarioFile
-	about := fmt.Sprintf("%s is violated by %s; ", r.Law, r.Cause)
-	return []byte(PlanComment(about, repeat, fmt.Sprintf("%016x", uint64(r.Digest))) + p.String())
+	return PlanParts{fmt.Sprintf("%s is violated by %s; ", r.Law, r.Cause), fmt.Sprintf("%016x", uint64(r.Digest)),
+		p.String()}
 }
+
+// PlanText returns the contents of the plan file. For repeat, see PlanComment.
+func (r *Shrunk) PlanText(repeat string) []byte { return []byte(r.PlanParts().Text(repeat)) }
 
 // FromThere introduces a command that must be called in the folder in which the plan file was made.
 const FromThere = "in the folder where the run was started, with: "
