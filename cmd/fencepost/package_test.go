@@ -70,8 +70,8 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 	}
 }
 
-// TestShardsOfAGoTestAreMerged explores locks from a Go package in shards and merges them. Their findings are shrunk, so
-// the test must be named, and the error says how.
+// TestShardsOfAGoTestAreMerged explores locks from a Go package in shards and merges them. Their findings are shrunk,
+// so the test must be named, and the error says how.
 func TestShardsOfAGoTestAreMerged(t *testing.T) {
 	testkit.FullOnly(t) // the test builds test binaries
 	dir := t.TempDir()

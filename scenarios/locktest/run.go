@@ -358,8 +358,8 @@ func (p *parent) story(g group) string {
 		return b.String()
 	}
 	command := ReplayCommand(p.t.Name(), folder)
-	err := save(folder, map[string]string{search.PlanFile: small.Plan.Text(command), search.ScenarioFile: small.Scenario,
-		"page.html": small.Page})
+	err := save(folder, map[string]string{search.PlanFile: small.Plan.Text(command),
+		search.ScenarioFile: small.Scenario, "page.html": small.Page})
 	b.WriteString(small.Text + "\n")
 	cut := document.Fact{Name: "cut", Value: cutDown[small.Ending]}
 	if err != nil {
