@@ -365,8 +365,11 @@ func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	tip := fmt.Sprintf("%s on %s, set for %s\n%s", cmp.Or(string(k.Lock), "the key"), lane.Process,
 		cmp.Or(string(k.Of), "nobody"), c.stretch(k.span))
 	if p.before > 0 {
-		tip += fmt.Sprintf("\n%s ahead of it in line from %s to %s", text.Count(p.before, "other"),
-			c.lanes.instant(p.From),
+		where := "ahead of it in line"
+		if c.lanes.severalMayHold() {
+			where = "set before it"
+		}
+		tip += fmt.Sprintf("\n%s %s from %s to %s", text.Count(p.before, "other"), where, c.lanes.instant(p.From),
 			c.lanes.instant(p.To))
 	}
 	if k.Due != 0 {

@@ -227,6 +227,8 @@ func (c *chart) legend() html.Part {
 			words = fmt.Sprintf("more than %d clients inside at once", n)
 		case c.lanes.registers > 0 && l.class == "shared":
 			words = "failed, or its outcome is unknown"
+		case c.lanes.severalMayHold() && l.class == "queued":
+			words = "keys of the same lock that were set after the key above"
 		}
 		all = append(all, html.If(c.has(l.class), item(l.swatch, l.sign, words)))
 	}

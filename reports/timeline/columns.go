@@ -26,7 +26,7 @@ type table struct {
 	time   int            // width of the column of times
 	lane   int            // width of a client's lane, including the gap
 	block  int            // width of one lock's keys, including the gap
-	// number of a lock's keys drawn on one server: the owner's key, and those queued behind it
+	// number of a lock's keys drawn on one server: the owner's key, and those set after it
 	depth int
 	cell  int // width of a lock's keys on one server, including the gap
 	words int // column at which the words begin

@@ -41,6 +41,9 @@ func LegendErrors(l *Lanes, width int) (errs []string) {
 			drawn[at][mark] = true
 		}
 	}
+	if strings.Contains(legend, "behind") && l.severalMayHold() {
+		errs = append(errs, "keys are said to be behind others, although several clients may hold the lock at once")
+	}
 	named := map[place]string{}
 	note := func(in place, marks string) { named[in] += marks }
 	for entry := range strings.SplitSeq(strings.ReplaceAll(legend, "  ", "\n"), "\n") {
@@ -54,7 +57,7 @@ func LegendErrors(l *Lanes, width int) (errs []string) {
 			strings.HasPrefix(words, "asking"):
 			note(inLane, marks)
 		case strings.HasPrefix(words, "key") || words == "no key" || words == "server down" ||
-			words == "more behind them" || words == "several keys" || strings.HasPrefix(words, "on a member"):
+			words == "more behind them" || words == "more keys" || words == "several keys" || strings.HasPrefix(words, "on a member"):
 			note(inKeys, marks)
 		}
 	}
@@ -103,6 +106,9 @@ func ChartLegendErrors(l *Lanes) (errs []string) {
 	c := l.chart()
 	page := html.NewWriter("", "")
 	page.Put(c.legend())
+	if l.severalMayHold() && strings.Contains(page.Body(), "in line") {
+		errs = append(errs, "keys are said to wait in line, although several clients may hold the lock at once")
+	}
 	explained := func(class string) bool {
 		if colors := regexp.MustCompile(`^c\d$`); colors.MatchString(class) {
 			return strings.Contains(page.Body(), `"swatch `+class+`"`)

@@ -280,6 +280,13 @@ type outliving struct {
 // permits returns how many clients may hold a lock at the same time.
 func (l *Lanes) permits() int { return max(l.history.Header.Permits, 1) }
 
+// severalMayHold reports whether several clients may hold a lock at once. The keys on a server are then not a line in
+// which each key waits for the one before it.
+func (l *Lanes) severalMayHold() bool {
+	shared := func(c clientLane) bool { return slices.ContainsFunc(c.Sections, func(s section) bool { return s.Shared }) }
+	return l.permits() > 1 || slices.ContainsFunc(l.clients, shared)
+}
+
 // overlapped reports whether more sections of one lock are open after the event at pos than the lock allows. A
 // semaphore allows as many as it has permits. Other locks allow one, or any number of shared sections.
 func (l *Lanes) overlapped(pos int) bool {

@@ -34,8 +34,11 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	owners, explained := t.keyLegend()
 	signs = append(signs, owners...)
 	more := "more behind them"
-	if t.depth == 1 {
+	switch {
+	case t.depth == 1:
 		more = "several keys"
+	case t.lanes.severalMayHold():
+		more = "more keys"
 	}
 	add(inKeys, "+", more)
 	add(inKeys, "?", "key of an unknown client")
@@ -73,6 +76,10 @@ func (t *table) drawnOf(in place, marks string) string {
 func (t *table) keyLegend() (words []string, clients []int) {
 	name := func(c int) string { return t.lanes.clients[c].Name }
 	if q := t.drawn.queue; q != nil {
+		if t.lanes.severalMayHold() {
+			return []string{fmt.Sprintf("%c%c on a member: %s's key and %s's key", t.markOf(q[0]), t.markOf(q[1]),
+				name(q[0]), name(q[1]))}, q
+		}
 		return []string{fmt.Sprintf("%c%c on a member: %s's key, with %s's key behind it", t.markOf(q[0]),
 			t.markOf(q[1]), name(q[0]), name(q[1]))}, q
 	}
