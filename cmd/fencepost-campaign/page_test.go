@@ -62,9 +62,10 @@ func TestThePageFollowsTheCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := regexp.MustCompile(`href="(campaign-kleppmann-gc-pause-mutual-exclusion-[^"]*\.html)"`)
-	for link.FindString(text) == "" {
+	until(t, "a finding on the page of the campaign", func() bool {
 		text, _ = get(t, page, "")
-	}
+		return link.MatchString(text)
+	})
 	for _, want := range []string{"mutual-exclusion", "holder outlived its lease (pause)", "first seed",
 		"of worker time", "runs per second", "kleppmann-gc-pause: seeds"} {
 		if !strings.Contains(text, want) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
@@ -166,6 +168,23 @@ func waitFor(t testing.TB, from io.Reader, words string) string {
 		}
 		if err != nil {
 			t.Fatalf("no line with %q in:\n%s", words, &all)
+		}
+	}
+}
+
+// patience is how long a test waits for something that other processes do. It is long, because they may have to share
+// their processor with many others.
+const patience = 5 * time.Minute
+
+// until asks again and again whether something has happened. If that takes too long, the test fails and says what was
+// awaited.
+func until(t testing.TB, what string, happened func() bool) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	for !happened() {
+		if ctx.Err() != nil {
+			t.Fatalf("after %v, there still is not %s", patience, what)
 		}
 	}
 }

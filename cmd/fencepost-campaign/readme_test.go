@@ -51,8 +51,9 @@ func TestThreeTerminals(t *testing.T) {
 		terminals = append(terminals, c)
 	}
 	status := []string{"status", "--out", "night"}
-	for !strings.Contains(call(t, campaignOf(t, dir, status...)).out, "here") { // wait until a worker has joined
-	}
+	until(t, "a worker that has joined", func() bool {
+		return strings.Contains(call(t, campaignOf(t, dir, status...)).out, "here")
+	})
 	kill(terminals[1])
 	waitFor(t, says, "the campaign is over")
 	if err := terminals[2].Wait(); err != nil {

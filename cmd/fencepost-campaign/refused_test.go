@@ -174,14 +174,16 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c *queue.Campaign
-	for c == nil {
-		if names, err := queue.List(t.Context(), nc); err != nil {
+	until(t, "the campaign half", func() bool {
+		names, err := queue.List(t.Context(), nc)
+		if err != nil {
 			t.Fatal(err)
-		} else if len(names) == 0 {
-			continue
 		}
-		c, _ = queue.Open(t.Context(), nc, "half")
-	}
+		if len(names) > 0 {
+			c, _ = queue.Open(t.Context(), nc, "half")
+		}
+		return c != nil
+	})
 	// Kill a worker as soon as a result has been stored.
 	stored := make(chan *nats.Msg, 1000)
 	sub, err := nc.ChanSubscribe("fencepost.half.parts.>", stored)
@@ -217,7 +219,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 // orderOf waits until the "begun" campaign exists, and returns its order.
 func orderOf(t *testing.T, nc *nats.Conn) (o order) {
 	t.Helper()
-	for o.Version == "" {
+	until(t, "the order of the campaign begun", func() bool {
 		c, err := queue.Open(t.Context(), nc, "begun")
 		if err == nil {
 			err = json.Unmarshal(c.What, &o)
@@ -225,6 +227,7 @@ func orderOf(t *testing.T, nc *nats.Conn) (o order) {
 		if err != nil && !strings.Contains(err.Error(), queue.ErrNone.Error()) {
 			t.Fatal(err)
 		}
-	}
+		return o.Version != ""
+	})
 	return o
 }

@@ -42,7 +42,7 @@ func LegendErrors(l *Lanes, width int) (errs []string) {
 		}
 	}
 	if strings.Contains(legend, "behind") && l.severalMayHold() {
-		errs = append(errs, "keys are said to be behind others, although several clients may hold the lock at once")
+		errs = append(errs, "keys are behind others, although several clients may hold the lock at once")
 	}
 	named := map[place]string{}
 	note := func(in place, marks string) { named[in] += marks }
@@ -57,7 +57,8 @@ func LegendErrors(l *Lanes, width int) (errs []string) {
 			strings.HasPrefix(words, "asking"):
 			note(inLane, marks)
 		case strings.HasPrefix(words, "key") || words == "no key" || words == "server down" ||
-			words == "more behind them" || words == "more keys" || words == "several keys" || strings.HasPrefix(words, "on a member"):
+			words == "more behind them" || words == "more keys" || words == "several keys" ||
+			strings.HasPrefix(words, "on a member"):
 			note(inKeys, marks)
 		}
 	}

@@ -283,8 +283,9 @@ func (l *Lanes) permits() int { return max(l.history.Header.Permits, 1) }
 // severalMayHold reports whether several clients may hold a lock at once. The keys on a server are then not a line in
 // which each key waits for the one before it.
 func (l *Lanes) severalMayHold() bool {
-	shared := func(c clientLane) bool { return slices.ContainsFunc(c.Sections, func(s section) bool { return s.Shared }) }
-	return l.permits() > 1 || slices.ContainsFunc(l.clients, shared)
+	return l.permits() > 1 || slices.ContainsFunc(l.clients, func(c clientLane) bool {
+		return slices.ContainsFunc(c.Sections, func(s section) bool { return s.Shared })
+	})
 }
 
 // overlapped reports whether more sections of one lock are open after the event at pos than the lock allows. A

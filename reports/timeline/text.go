@@ -376,8 +376,8 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 }
 
 // keysOn draws a lock's keys on one server, in at most t.depth characters: the owner's mark, then the marks of other
-// holders and of the clients queued behind them, then "+" if there are more. It draws "·" if there is no key, a blank if the server may be a
-// replica, and "✗" if it is down.
+// holders and of the clients queued behind them, then "+" if there are more. It draws "·" if there is no key, a blank
+// if the server may be a replica, and "✗" if it is down.
 func (t *table) keysOn(ln *text.Line, lane *serverLane, lock history.Lock, pos int) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
 		ln.Add(text.Red, t.put(inKeys, '✗'))

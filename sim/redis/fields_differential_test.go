@@ -39,12 +39,14 @@ var exFields = []string{"HSETEX K EX|PX P FIELDS 1 M V", "HSETEX K FNX|FXX PX P 
 	"HGETDEL K FIELDS 2 M M", "HGETDEL K FIELDS 0|2|x M", "HGETDEL K foo 1 M"}
 
 // laterPath returns the path of the redis-server named by FENCEPOST_REDIS8. Its version must be 7.4 or later. Tests use
-// it for commands that the redis-server on PATH does not have.
+// it for commands that the redis-server on PATH does not have:
+//
+//	FENCEPOST_FULL=1 FENCEPOST_REDIS8=/path/to/redis-server go test ./sim/redis -run 'FieldsExpire|WAITAOF'
 func laterPath(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("FENCEPOST_REDIS8")
 	if path == "" {
-		t.Skip("FENCEPOST_REDIS8 does not name a redis-server 7.4 or later")
+		t.Skip("set FENCEPOST_REDIS8 to the path of a redis-server 7.4 or later")
 	}
 	return path
 }

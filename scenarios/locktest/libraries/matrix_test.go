@@ -190,21 +190,32 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 		Family: c.family.name, Work: c.work.name, Protection: c.protection.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Owners: r.Violated(checker.Ownership), Tokens: r.Violated(checker.TokenOrder),
-		Decided: map[checker.Law]int{}}
+		Waits: waits(r), Decided: map[checker.Law]int{}}
 	for _, l := range counted {
 		n.Decided[l] = r.Held(l) + r.Violated(l)
 	}
 	r.DifferingSeeds = nil // the README states the number of these seeds
 	judgeable(m.t, r)
 	for _, b := range r.Breaches {
-		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
-			n.Waits += b.Runs
-		}
 		if described(c, b) {
 			m.offer(&candidate{c, b, r})
 		}
 	}
 	m.Cells = append(m.Cells, n)
+}
+
+// waits returns the number of runs in which somebody waited far too long. A run may break both laws, or one of them for
+// several reasons.
+func waits(r *locktest.Report) int {
+	seeds := map[uint64]bool{}
+	for _, b := range r.Breaches {
+		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
+			for _, seed := range r.Seeds(b) {
+				seeds[seed] = true
+			}
+		}
+	}
+	return len(seeds)
 }
 
 // described reports whether a breach gets its own paragraph. Usually it does. Under mutual-exclusion, it does only if
