@@ -262,10 +262,15 @@ func (r *Report) suite() document.Suite {
 			c.Message = document.NotPromised + "; " + broken
 		case l.Violated > 0:
 			c.Result, c.Message, c.Story = document.Failed, broken, r.stories(l.Law)
+		case l.Holds == 0 && l.Undecided > 0:
+			c.Result, c.Message = document.NotJudged, "no run decided it"
 		case l.Holds == 0:
 			c.Result, c.Message = document.NotJudged, "no run exercised it"
 		default:
 			c.Story = r.Closest.describe(l.Law)
+		}
+		if l.Undecided > 0 {
+			c.Message += fmt.Sprintf("; undecided in %d of %d runs", l.Undecided, r.Done())
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -261,11 +261,12 @@ func (x *session) read(body string) *reply {
 	if x.LockDelay < inSeconds {
 		x.LockDelay *= time.Second
 	}
-	return x.check()
+	return nil
 }
 
-// check returns the leader's error reply if it would refuse to create the session, or nil if the session is valid. It
-// also sets the default behavior, and decodes the TTL.
+// check returns the leader's error reply if it refuses to create the session, or nil if the session is valid. It also
+// sets the default behavior, and decodes the TTL. Only the leader checks this, so a follower's client is told that the
+// error comes from a call.
 func (x *session) check() *reply {
 	switch x.Behavior {
 	case "":

@@ -139,7 +139,13 @@ func (s *server) decide(m *raft.Member, a ask) {
 		}
 		m.SendToPeer(a.from, "answer", a.key, answer{a.number, r})
 	}
+	var refused *reply
+	if a.op == opSessionCreate {
+		refused = a.session.check()
+	}
 	switch x := s.store.sessions[a.session.ID]; {
+	case refused != nil:
+		answerWith(refused)
 	case a.op.reads():
 		s.read(m, a, answerWith)
 	case a.op == opSessionRenew && x == nil:

@@ -122,6 +122,33 @@ func TestASessionLocksAKey(t *testing.T) {
 	l.run(time.Minute)
 }
 
+// TestAFollowerSaysThatAnErrorComesFromACall checks that the leader's own clients get its error as it is, and that those
+// of a follower, which passes on the request, get it with the words that Consul's RPC puts before it. Whatever a member
+// can refuse by itself is refused in the same words by all.
+func TestAFollowerSaysThatAnErrorComesFromACall(t *testing.T) {
+	l := newLab(t, 3)
+	const leader = 0
+	l.client("client-1", func(c *caller) {
+		for c.member = range c.names {
+			prefix := "rpc error making call: "
+			if c.member == leader {
+				prefix = ""
+			}
+			c.want(Acquire("key", "8bf2c1a0-5a1b-4a5e-9d7a-0123456789ab", "x"), 500, prefix+"raft apply failed: ")
+			c.want(put("/v1/session/create", `{"TTL":"9s"}`), 500, prefix+"Invalid Session TTL '9000000000', must be")
+			c.want(put("/v1/session/create", `{"TTL":"soon"}`), 500, prefix+"Session TTL 'soon' invalid: ")
+			c.want(put("/v1/session/create", `{"Behavior":"keep"}`), 500, prefix+"Invalid Behavior setting 'keep'")
+			c.want(put("/v1/session/create", `{"TTL":9}`), 400, "Request decode failed: ")
+			c.want(put("/v1/kv/", "x"), 400, "Missing key name")
+			c.want(put("/v1/session/renew/8bf2c1a0-5a1b-4a5e-9d7a-0123456789ab", ""), 404, "Session id '")
+		}
+	})
+	l.run(time.Minute)
+	if all := l.leaders(); len(all) != 1 || all[0] != leader+1 {
+		t.Errorf("leaders: %v", all)
+	}
+}
+
 // TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay checks that a session ends two TTLs after it was last renewed,
 // and that its key is then released or deleted. The key must be available once the lock delay has passed.
 func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
