@@ -145,7 +145,7 @@ func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 	} {
 		want, files := inOneProcess(t, c.of...)
 		dir := t.TempDir()
-		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", "x", "--patience", "1s"}, c.call...)...))
+		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", "x", "--longEnough", "1s"}, c.call...)...))
 		if got.out != want.out || got.code != want.code {
 			t.Errorf("%v: exit %d\n%s%s\nwant %d\n%s%s", c.call, got.code, got.out, got.problems, want.code, want.out,
 				want.problems)
@@ -172,19 +172,19 @@ func waitFor(t testing.TB, from io.Reader, words string) string {
 	}
 }
 
-// patience is how long a test waits for something that other processes do. It is long, because they may have to share
+// longEnough is how long a test waits for something that other processes do. It is long, because they may have to share
 // their processor with many others.
-const patience = 5 * time.Minute
+const longEnough = 5 * time.Minute
 
 // until asks again and again whether something has happened. If that takes too long, the test fails and says what was
 // awaited.
 func until(t testing.TB, what string, happened func() bool) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), longEnough)
 	defer stop()
 	for !happened() {
 		if ctx.Err() != nil {
-			t.Fatalf("after %v, there still is not %s", patience, what)
+			t.Fatalf("after %v, there still is not %s", longEnough, what)
 		}
 	}
 }
