@@ -13,8 +13,7 @@ import (
 )
 
 // TestEveryFormSaysInHowManyRunsALawWasUndecided checks an exploration in which one law was undecided in some runs and
-// another in all of them. Text, page, JSON and JUnit must say so. The second law must not be said to be unexercised, and
-// no form may call either of them broken.
+// another in all of them. Text, page, JSON and JUnit must say so. The second law must not be said to be unexercised.
 func TestEveryFormSaysInHowManyRunsALawWasUndecided(t *testing.T) {
 	r := reported()
 	for i := range r.Laws {

@@ -122,8 +122,8 @@ func TestASessionLocksAKey(t *testing.T) {
 	l.run(time.Minute)
 }
 
-// TestAFollowerSaysThatAnErrorComesFromACall checks that the leader's own clients get its error as it is, and that those
-// of a follower, which passes on the request, get it with the words that Consul's RPC puts before it. Whatever a member
+// TestAFollowerSaysThatAnErrorComesFromACall checks that the leader's own clients get its error as it is. A follower
+// passes on the request, and its clients get the error with the words that Consul's RPC puts before it. What a member
 // can refuse by itself is refused in the same words by all.
 func TestAFollowerSaysThatAnErrorComesFromACall(t *testing.T) {
 	l := newLab(t, 3)
