@@ -19,7 +19,7 @@ const title = "Lock libraries under faults"
 // legend explains the letters in the table.
 var legend = []struct{ letter, words string }{
 	{"E", "exclusion: two leases ran at the same time."},
-	{"O", "ownership: a client removed or extended another client's key."},
+	{"O", "ownership: a client removed or extended the key of another client, or of another attempt of its own."},
 	{"D", "data: the resource accepted a write from a client that had lost the lock. " +
 		"No lease prevents every such write; " +
 		"a fencing token can."},
