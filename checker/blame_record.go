@@ -84,8 +84,8 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	})
 }
 
-// promotion returns the last failover before the given position in which a replica replaced the master of u's group, or
-// nil if there was none.
+// promotion returns the last failover before the given position that replaced the master of u's group with a replica.
+// It returns nil if there was none.
 func (t *judge) promotion(u history.Process, at int) *trace.Fault {
 	return t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&

@@ -83,7 +83,7 @@ func TestAPromiseCountsEveryBreach(t *testing.T) {
 	}
 }
 
-// A later breach that is certain violates the law even if inexact clocks leave it undecided whether the first breach
+// A later breach that is certain violates the law. The clocks need not be exact enough to decide whether the first breach
 // happened.
 func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	h := fromLog(t, `
@@ -107,7 +107,7 @@ func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	}
 }
 
-// A breach, whether it is the first or a later one, can be explained again with the results of trials.
+// The results of trials can be used to explain a breach again. This is true of the first breach and of later ones.
 func TestABreachIsExplainedAgain(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1 ttl=10s

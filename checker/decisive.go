@@ -488,7 +488,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 // setsMember reports whether an event set a member of a key, such as a hash field.
 func setsMember(e *history.Event) bool { return e.F == history.KeySet && e.Member != "" }
 
-// unnumbered reports whether a member's name, unlike that of a sequential znode, does not end with a number.
+// unnumbered reports whether a member's name does not end with a number. The name of a sequential znode does.
 func unnumbered(member string) bool {
 	return member != "" && (member[len(member)-1] < '0' || member[len(member)-1] > '9')
 }

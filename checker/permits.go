@@ -12,8 +12,8 @@ import (
 // must never be more validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A
 // breach of a semaphore with n permits is a crowd: n+1 spans of different grants that all contain a common instant.
 
-// fewAsked is the reason why exclusion is unchecked if no semaphore received more requests than it has permits in the
-// whole history.
+// fewAsked is the reason why exclusion is unchecked. It means that no semaphore in the history received more requests
+// than it has permits.
 const fewAsked = "No lock received more requests than it has permits."
 
 // neverTogether says that there were never too many sections or windows at once. It is part of the explanation for a

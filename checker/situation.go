@@ -254,7 +254,7 @@ func isUnanswered(s *situation) bool {
 	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
 }
 
-// isUncounted reports whether the holder was wrong about when its lease ends for a reason other than a clock.
+// isUncounted reports whether the holder was wrong about the end of its lease, and the reason was not a clock.
 func isUncounted(s *situation) bool {
 	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }

@@ -224,7 +224,8 @@ func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 		func(o standingKey) bool { return t.makerOf(&o) == client })
 }
 
-// isSilent reports whether it is known that none of a client's lock requests have reached a server within the last TTL.
+// isSilent reports whether a client is known to be silent: none of its lock requests has reached a server within the
+// last TTL.
 func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	h := &t.History.Header
 	last, known := t.lastAsked(client, now)

@@ -18,8 +18,8 @@ type Known struct {
 	Later  bool // the violation still occurs without a needed fault, because of later faults
 }
 
-// CheckKnowing explains again a breach that Check found in h, this time taking into account what trials have shown. The
-// cause may therefore change.
+// CheckKnowing explains once more a breach that Check found in h. It takes the results of trials into account, so the
+// cause may change.
 func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
 	c.t.known, c.t.only = k, breach
 	defer func() { c.t.known, c.t.only = Known{}, nil }()

@@ -346,8 +346,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown contains the explanations for a critical section (true) or a lease (false) that had not ended when the record
-// of its process did.
+// unknown contains the explanations for a critical section (true) or a lease (false) that was still open when its
+// process's record ended.
 var unknown = map[bool]string{
 	true: "%s was recorded until %v, and was inside a critical section then; " +
 		"it is not known whether it was still inside when %s entered at %v.",

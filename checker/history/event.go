@@ -261,7 +261,8 @@ type Header struct {
 	// holder
 	Permits int  `json:"permits,omitempty"`
 	TTL     Time `json:"ttl,omitempty"` // the longest TTL in use, in ns
-	// TTLs contains, for each client whose TTLs are all shorter than the TTL field, the longest of them, in ns.
+	// TTLs contains the longest TTL of a client, in ns. It lists only clients whose TTLs are all shorter than the TTL
+	// field.
 	TTLs map[Process]Time `json:"ttls,omitempty"`
 	// the declared maximum time for which a client works inside its section, in ns
 	Hold     Time `json:"hold,omitempty"`
