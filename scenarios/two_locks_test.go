@@ -142,3 +142,36 @@ func mustKeep(t *testing.T, s *Scenario, p nemesis.Plan, v checker.Verdict, laws
 		}
 	}
 }
+
+// TestAnAttemptBelongsToOneLock checks that an attempt's name identifies it in runs with several locks. The search for
+// close calls and the faults that it aims at them know attempts by their names alone.
+func TestAnAttemptBelongsToOneLock(t *testing.T) {
+	several := 0
+	for _, name := range Names() {
+		s, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewRunner(s).Run(s.Plan(1))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(r.History.Header.Locks) > 1 {
+			several++
+		}
+		of := map[history.Attempt]history.Lock{}
+		for i := range r.History.Events {
+			e := &r.History.Events[i]
+			if e.F != history.Acquire && e.F != history.Extend && e.F != history.Release || e.Attempt == "" {
+				continue
+			}
+			if lock, known := of[e.Attempt]; known && lock != e.Lock {
+				t.Errorf("%s: %s is an attempt at %s and at %s", name, e.Attempt, lock, e.Lock)
+			}
+			of[e.Attempt] = e.Lock
+		}
+	}
+	if several < 3 {
+		t.Errorf("only %d scenarios have several locks", several)
+	}
+}
