@@ -218,6 +218,34 @@ func waits(r *locktest.Report) int {
 	return len(seeds)
 }
 
+// TestARunInWhichSomebodyWaitsIsCountedOnce repeats a cell in which some runs break both of the laws about waiting. The
+// stored number of waits must be the number of runs, and not that of their breaches.
+func TestARunInWhichSomebodyWaitsIsCountedOnce(t *testing.T) {
+	testkit.ThoroughOnly(t)
+	for i, stored := range results(t) {
+		if stored.Library != "redsync-redigo" {
+			continue
+		}
+		for k, c := range cells(&All[i]) {
+			if c.family.name != "restarts" || !c.work.renewed || c.protection.name != "careful" {
+				continue
+			}
+			r, ok := locktest.Explore(t, c.config(stored.Cells[k].Runs))
+			breaches := 0
+			for _, b := range r.Breaches {
+				if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
+					breaches += b.Runs
+				}
+			}
+			if n := waits(r); !ok || n != stored.Cells[k].Waits || n >= breaches {
+				t.Errorf("%d runs and %d breaches, stored as %d", n, breaches, stored.Cells[k].Waits)
+			}
+			return
+		}
+	}
+	t.Error("there is no such cell")
+}
+
 // described reports whether a breach gets its own paragraph. Usually it does. Under mutual-exclusion, it does only if
 // it was caused by slow work, because the other causes are described under lease-exclusion. There are two exceptions.
 // If the cause is not recorded, the breach gets a paragraph unless the servers are replicated: if one of two masters
