@@ -84,7 +84,7 @@ func (t *reader) judge(f *checker.Finding) {
 		}
 		f.Outcome, f.Explanation = checker.Holds, fmt.Sprintf(
 			"Some order of the operations%s explains everything that was read: "+
-				"%d took effect, of which %d were reads, and %d more may have taken effect.",
+				"%d took effect, %d of which read a value, and %d more may have taken effect.",
 			each, took, read, len(t.operations)-took)
 	}
 }

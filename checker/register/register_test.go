@@ -44,8 +44,8 @@ func TestRegisters(t *testing.T) {
 		says       string // text that the explanation must contain
 	}{
 		{"what was written is read", "0 invoke write 3\n0 ok write 3\n1 invoke read\n1 ok read 3", "", holds,
-			"Some order of the operations explains everything that was read: 2 took effect, 1 of them read, and 0 " +
-				"more may"},
+			"Some order of the operations explains everything that was read: 2 took effect, 1 of which read a value, " +
+				"and 0 more may"},
 		{"a stale read", "0 invoke write 3\n0 ok write 3\n0 invoke write 4\n0 ok write 4\n1 invoke read\n1 ok read 3",
 			"", violated, "It could have found 4."},
 		{"a write is lost", "0 invoke write 3\n0 ok write 3\n1 invoke read\n1 ok read nil", "nil", violated,
