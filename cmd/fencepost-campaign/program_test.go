@@ -145,7 +145,7 @@ func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 	} {
 		want, files := inOneProcess(t, c.of...)
 		dir := t.TempDir()
-		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", "x", "--longEnough", "1s"}, c.call...)...))
+		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", "x", "--patience", "1s"}, c.call...)...))
 		if got.out != want.out || got.code != want.code {
 			t.Errorf("%v: exit %d\n%s%s\nwant %d\n%s%s", c.call, got.code, got.out, got.problems, want.code, want.out,
 				want.problems)
