@@ -152,8 +152,8 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime reports an error if the next token is a time, because the word before it cannot precede a time. The error
-// suggests a valid word instead.
+// refuseTime reports an error if the next token is a time. It is called after a word that cannot precede a time. The
+// error suggests a valid word instead.
 func (p *parser) refuseTime(valid string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]

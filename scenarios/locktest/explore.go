@@ -56,8 +56,8 @@ type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
 	// Runs is the number of runs that show the breach. Seed is the seed of the first of these runs. With
-	// Config.EachFault, Seed identifies the start and the target of a fault. It is shared by several runs, which differ
-	// only in when the fault ends.
+	// Config.EachFault, all runs whose fault has the same start and the same target share one seed. They differ only in
+	// when the fault ends.
 	Runs int
 	Seed uint64
 	// Story explains what happened in the first run that shows the breach.
