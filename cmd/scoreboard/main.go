@@ -28,7 +28,7 @@ import (
 const room = "scenarios/scoreboard"
 
 // mostTries is the maximum number of runs used to shrink one finding.
-const mostTries = 15
+const mostTries = 150
 
 func main() {
 	names := os.Args[1:]
