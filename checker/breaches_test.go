@@ -83,8 +83,8 @@ func TestAPromiseCountsEveryBreach(t *testing.T) {
 	}
 }
 
-// A later breach that is certain violates the law. The clocks need not be exact enough to decide whether the first
-// breach happened.
+// A law is violated if a later breach is certain, even if the clocks are too inexact to show whether the first breach
+// happened.
 func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=9s

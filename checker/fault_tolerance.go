@@ -88,8 +88,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound))
 }
 
-// judgeRelease judges how the lock that acquire n had acquired was released. It returns false if there was no release
-// to judge. The acquire must have been judged before, and acquired is the position at which it ended.
+// judgeRelease judges the release of the lock that acquire n took. It returns false if there was no release to judge.
+// The acquire must have been judged before. acquired is the position at which it ended.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]

@@ -21,7 +21,7 @@ var measures = []Measure{Fencing, ComparedWrites, FsyncAlways, WaitForReplicas, 
 
 var lapses = []Lapse{PartOfOwner, RenewalStops}
 
-// wrongWord returns an error if one of the event's fields has a word that does not mean anything there.
+// wrongWord returns an error if one of the event's fields has a word that is not valid there.
 func (e *Event) wrongWord() error {
 	switch {
 	case e.Op != "" && !slices.Contains(ops, e.Op):
@@ -32,7 +32,7 @@ func (e *Event) wrongWord() error {
 	return nil
 }
 
-// wrongWord returns an error if a field has a word that does not mean anything there.
+// wrongWord returns an error if one of the header's fields has a word that is not valid there.
 func (h *Header) wrongWord() error {
 	kinds := make([]Service, len(serviceKinds))
 	for i := range serviceKinds {

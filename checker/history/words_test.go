@@ -46,12 +46,12 @@ func declaredWords(t *testing.T) map[string][]string {
 	return words
 }
 
-// notEnds lists the words of Why that only events other than key-gone have.
+// notEnds lists the words that Why may have, but not on key-gone and copy-gone.
 var notEnds = []Why{StaleToken, CompareFailed, AlreadyApplied, AcquireTimeout, BySentinel, ByCluster, LeaseNotValid,
 	ExtendLimit, NotOwner, Refused, NoReply}
 
 // TestUnknownWordsAreRefused checks every field that takes one of a few words: each word that the package declares is
-// accepted, and a misspelled one is refused with a suggestion. A misspelled word must not be taken for no word.
+// accepted, and a misspelled one is refused with a suggestion. Otherwise, a misspelled word would be ignored.
 func TestUnknownWordsAreRefused(t *testing.T) {
 	declared := declaredWords(t)
 	kinds := []string{}

@@ -184,8 +184,8 @@ func (t *Trace) listCalm() {
 	}
 }
 
-// calmBefore considers the faults that struck before position i, and returns the position at which the last of them
-// ended. It returns Open if one of them never ended, and -1 if none struck.
+// calmBefore returns the position at which the last of the faults that struck before position i ended. It returns Open
+// if one of them never ended, and -1 if no fault struck.
 func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })
 	if n == 0 {

@@ -176,15 +176,15 @@ func waitFor(t testing.TB, from io.Reader, words string) string {
 // their processor with many others.
 const longEnough = 5 * time.Minute
 
-// until asks again and again whether something has happened. If that takes too long, the test fails and says what was
-// awaited.
+// until calls happened again and again until it returns true. If that takes too long, the test fails, and the failure
+// names what has not happened.
 func until(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), longEnough)
 	defer stop()
 	for !happened() {
 		if ctx.Err() != nil {
-			t.Fatalf("after %v, there still is not %s", longEnough, what)
+			t.Fatalf("after %v, there is still not %s", longEnough, what)
 		}
 	}
 }

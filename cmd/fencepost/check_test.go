@@ -163,7 +163,8 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 		`{"clock_errors":{"a":5},"clock_error":5}`, `{"clock_errors":{"a":-5},"clock_error":5}`,
 		`{"locks":["a"],"shards":[["a","b"]]}`, `{"initial":"nil"}`,
 		`{"service":"consul"}`, `{"service":""}`, `{"service":"consull"}`,
-		`{"measures":["fencing","own-value"]}`, `{"measures":["fencin"]}`, `{"unknown_measures":["fencin"]}`, `{"lapses":["part-of-owner"]}`, `{"lapses":["x"]}`,
+		`{"measures":["fencing","own-value"]}`, `{"measures":["fencin"]}`, `{"unknown_measures":["fencin"]}`,
+		`{"lapses":["part-of-owner"]}`, `{"lapses":["x"]}`,
 		`{"initial":0}`} {
 		agree(`{"header":` + header + `}`)
 	}

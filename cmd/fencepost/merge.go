@@ -43,7 +43,7 @@ with --client, or with --package and --run. An exploration without findings does
 	m.Register(c, "write a report to `FILE`, with other pages in the same folder")
 	c.Flags().StringVar(&m.code.Client, "client", "", task.ClientUsage)
 	c.Flags().StringVar(&m.code.Package, "package", "", "the `FOLDER` of the Go package whose test --run names")
-	c.Flags().StringVar(&m.code.Test, "run", "", "run the `TEST` of the Go package, which must call locktest.Run")
+	c.Flags().StringVar(&m.code.Test, "run", "", task.TestUsage)
 	c.Flags().BoolVar(&m.All, "all", false, "print every finding of an exploration in full")
 	c.Flags().StringVar(&m.Out, "out", "", "write the merged result to `DIR` (default: the folder of an undivided run)")
 	return c

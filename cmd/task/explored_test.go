@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/text"
@@ -46,26 +44,13 @@ func unsteady(t *testing.T) *scenarios.Scenario {
 // shown. The other findings are reported as usual.
 func TestAViolationThatCannotBeRepeatedIsReported(t *testing.T) {
 	s := unsteady(t)
-	e, err := search.NewExploration(s, 1, 40, search.Whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(t.Context(), s, 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	e := searched(t, s, 40)
 	if len(e.Findings) == 0 {
 		t.Fatal("no run broke a promise")
 	}
 	x := Exploration{Scenario: s, Found: e}
-	c := &cobra.Command{Use: "explore"}
-	x.Register(c)
-	var out strings.Builder
-	c.SetOut(&out)
-	x.Out, x.Frame.JUnit = filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "junit.xml")
-	if err := x.Prepare(); err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
+	out := prepared(t, &x)
+	x.Frame.JUnit = filepath.Join(t.TempDir(), "junit.xml")
 	if err := x.Conclude(context.Background()); !errors.As(err, new(output.Ended)) {
 		t.Fatalf("a promise was broken, and the command ends with %v", err)
 	}
@@ -110,25 +95,10 @@ func TestAPlanNamesTheProgramThatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := search.NewExploration(s, 1, 100, search.Whole)
-	if err == nil {
-		err = e.Run(t.Context(), s, 1, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := searched(t, s, 100)
 	x := Exploration{Scenario: s, Found: e, Test: &Guest{programs: &live.Virtual{}, client: "a\nworker"}}
-	c := &cobra.Command{Use: "explore"}
-	x.Register(c)
-	c.SetOut(&strings.Builder{})
-	x.Out = filepath.Join(t.TempDir(), "out")
-	if err := x.Prepare(); err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
-	if err := x.Conclude(t.Context()); err != nil && !errors.As(err, new(output.Ended)) {
-		t.Fatal(err)
-	}
+	prepared(t, &x)
+	conclude(t, &x)
 	plans, err := filepath.Glob(filepath.Join(x.Out, "*-*", search.PlanFile))
 	if err != nil || len(plans) == 0 {
 		t.Fatalf("%v, %v, %d findings", plans, err, len(e.Findings))

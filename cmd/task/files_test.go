@@ -9,10 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
@@ -26,9 +23,9 @@ func deletes(text []byte) []byte {
 		[]byte("protocol: set-nx-px, release: del"))
 }
 
-// explores explores a lock that deletes other clients' keys, with clients of the given origin and with pauses of the
+// writes explores a lock that deletes other clients' keys, with clients of the given origin and with pauses of the
 // given lengths. It writes the findings to a folder.
-func explores(t *testing.T, g *Guest, o scenarios.Origin, pause string) *Exploration {
+func writes(t *testing.T, g *Guest, o scenarios.Origin, pause string) *Exploration {
 	t.Helper()
 	text := "name: a-lock\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
 		"work: {hold: 500ms}\nmix: {weights: {pause: 1}, pause: " + pause + "}\npromise: [ownership]\n"
@@ -55,26 +52,10 @@ func explores(t *testing.T, g *Guest, o scenarios.Origin, pause string) *Explora
 		t.Fatal(err)
 	}
 	s.Path = "a-lock.yaml"
-	e, err := search.NewExploration(s, 1, 16, search.Whole)
-	if err == nil {
-		err = e.Run(t.Context(), s, 1, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := &Exploration{Scenario: s, Test: g, Found: e}
-	c := &cobra.Command{Use: "explore"}
-	x.Register(c)
-	c.SetOut(&strings.Builder{})
-	x.Out = filepath.Join(t.TempDir(), "out")
-	if err := x.Prepare(); err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
+	x := &Exploration{Scenario: s, Test: g, Found: searched(t, s, 16)}
+	prepared(t, x)
 	x.Save()
-	if err := x.Conclude(t.Context()); err != nil && !errors.As(err, new(output.Ended)) {
-		t.Fatal(err)
-	}
+	conclude(t, x)
 	return x
 }
 
@@ -95,7 +76,7 @@ func TestEachFileReproducesTheFindingOfItsClients(t *testing.T) {
 			"go test -C lock -run '^TestLock$' -locktest.plan PATH",
 			"the test TestLock of the Go package example.com/lock"},
 	} {
-		found, close := explores(t, c.guest, c.origin, "2s..3s"), explores(t, c.guest, c.origin, "100ms..600ms")
+		found, close := writes(t, c.guest, c.origin, "2s..3s"), writes(t, c.guest, c.origin, "100ms..600ms")
 		files, err := filepath.Glob(filepath.Join(found.Out, "*-*", "*"))
 		closest, err2 := filepath.Glob(filepath.Join(close.Out, "closest-*"))
 		if err != nil || err2 != nil || len(files) < 4 || len(closest) == 0 {

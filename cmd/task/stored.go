@@ -22,7 +22,7 @@ type StoredCode struct {
 	Test    string // --run: a test in this package
 }
 
-// check returns an error if the flags contradict each other or are incomplete.
+// check returns an error if the flags contradict each other, or if one that belongs to another is missing.
 func (c *StoredCode) check() error {
 	switch {
 	case c.Client != "" && c.Package+c.Test != "":

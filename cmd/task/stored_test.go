@@ -2,16 +2,11 @@ package task
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
-	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -40,19 +35,8 @@ func store(t *testing.T, o scenarios.Origin, pause string) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := search.NewExploration(s, 1, 20, search.Whole)
-	if err == nil {
-		err = e.Run(t.Context(), s, 1, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := Exploration{Scenario: s, Found: e}
-	x.Out = filepath.Join(t.TempDir(), "stored")
-	if err := x.Prepare(); err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
+	x := Exploration{Scenario: s, Found: searched(t, s, 20)}
+	prepared(t, &x)
 	x.Save()
 	return x.Out
 }
@@ -74,19 +58,8 @@ func TestAStoredSearchWithoutFindingsIsReportedWithoutItsClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := Exploration{Scenario: s, Test: g, Found: r}
-		c := &cobra.Command{Use: "merge"}
-		x.Register(c)
-		var out strings.Builder
-		c.SetOut(&out)
-		x.Out = filepath.Join(t.TempDir(), "out")
-		if err := x.Prepare(); err != nil {
-			t.Fatal(err)
-		}
-		err = x.Conclude(t.Context())
-		x.Close()
-		if err != nil && !errors.As(err, new(output.Ended)) {
-			t.Errorf("%s: %v", o, err)
-		}
+		out := prepared(t, &x)
+		conclude(t, &x)
 		if shown := strings.Join(strings.Fields(strings.ReplaceAll(out.String(), "\\\n", "")), " "); !strings.Contains(
 			shown, want) || !strings.Contains(shown, "promises kept") {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -94,8 +67,8 @@ func TestAStoredSearchWithoutFindingsIsReportedWithoutItsClients(t *testing.T) {
 	}
 }
 
-// TestTheFlagsForAStoredSearchAreNamed checks the error for a stored search whose clients are needed and missing. It
-// must name the flags. Nothing can be run without them.
+// TestTheFlagsForAStoredSearchAreNamed opens stored searches without the code of their clients. No run is possible
+// then, and the error must name the flags that are missing.
 func TestTheFlagsForAStoredSearchAreNamed(t *testing.T) {
 	for want, o := range map[string]scenarios.Origin{
 		"add --client 'a worker'": {Client: "a worker"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The parts of a line, as the grammar of OpenMetrics 1.0.0 has them.
+// These are the parts of a line, according to the grammar of OpenMetrics 1.0.0.
 const (
 	metricName = `[a-zA-Z_:][a-zA-Z0-9_:]*`
 	escaped    = `(?:[^"\\\n]|\\["n\\])*`
@@ -23,10 +23,10 @@ var (
 	label = regexp.MustCompile(oneLabel)
 )
 
-// suffixes lists the ends of names that OpenMetrics reserves for the samples of other types than gauges.
+// suffixes lists the endings of names that OpenMetrics reserves for types other than gauges.
 var suffixes = []string{"_total", "_created", "_count", "_sum", "_bucket", "_gcount", "_gsum", "_info"}
 
-// exposition is what has been read of an OpenMetrics text.
+// exposition is the part of an OpenMetrics text that has been read so far.
 type exposition struct {
 	families  []string        // the families that have begun, in order
 	described map[string]bool // the metadata that a family has, or can no longer have: a kind followed by a name
@@ -47,7 +47,7 @@ func CheckOpenMetrics(text string) (err error) {
 		problem := "the line is neither metadata nor a sample"
 		switch {
 		case !whole:
-			problem = "the line has no end"
+			problem = "the line does not end with a line break"
 		case metadata != nil:
 			problem = x.metadata(metadata[1], metadata[2], metadata[3])
 		case sample != nil:
@@ -68,19 +68,19 @@ func (x *exposition) current() string {
 	return x.families[len(x.families)-1]
 }
 
-// metadata adds a line of metadata. It says what is wrong with the line, or "".
+// metadata adds a line of metadata. It returns what is wrong with the line, or "".
 func (x *exposition) metadata(kind, family, said string) (problem string) {
 	switch {
 	case x.current() != family && slices.Contains(x.families, family):
-		problem = "the family is in two places"
+		problem = "the lines of the family are not together"
 	case kind == "TYPE" && said != "gauge":
 		problem = "the type is not gauge"
 	case kind == "UNIT" && !strings.HasSuffix(family, "_"+said):
 		problem = "the name does not end with the unit"
 	case x.described[kind+family]:
-		problem = "the metadata is there twice, or after a sample"
+		problem = "the metadata is repeated, or follows a sample"
 	case slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(family, s) }):
-		problem = "the name has an end that is reserved"
+		problem = "the name ends with a reserved suffix"
 	}
 	if x.current() != family {
 		x.families = append(x.families, family)
@@ -89,7 +89,7 @@ func (x *exposition) metadata(kind, family, said string) (problem string) {
 	return problem
 }
 
-// sample adds a sample. It says what is wrong with the sample, or "".
+// sample adds a sample. It returns what is wrong with the sample, or "".
 func (x *exposition) sample(family string, labels [][]string) (problem string) {
 	slices.SortFunc(labels, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
 	series := fmt.Sprint(family, labels)
@@ -98,9 +98,9 @@ func (x *exposition) sample(family string, labels [][]string) (problem string) {
 	case x.current() != family || !x.described["TYPE"+family]:
 		problem = "the sample does not follow its family's metadata"
 	case x.samples[series]:
-		problem = "the metric is there twice"
+		problem = "the metric is repeated"
 	case len(names) < len(labels):
-		problem = "two labels have one name"
+		problem = "two labels have the same name"
 	}
 	x.samples[series] = true
 	for kind := range strings.SplitSeq("TYPE HELP UNIT", " ") {

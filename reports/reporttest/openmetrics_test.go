@@ -23,13 +23,14 @@ func TestWhatIsNotOpenMetricsIsRefused(t *testing.T) {
 		{"# UNIT a_seconds seconds", "# UNIT a_seconds ratio", "the name does not end with the unit"},
 		{"gauge", "counter", "the type is not gauge"},
 		{"# TYPE z gauge\n", "", "does not follow its family's metadata"},
-		{"z +Inf\n", "z +Inf\n# HELP z Late.\n", "the metadata is there twice, or after a sample"},
-		{"z +Inf\n", "z +Inf\nz 1\n", "the metric is there twice"},
-		{`{b="c\\d\n"}`, `{b="c",b="d"}`, "two labels have one name"},
+		{"z +Inf\n", "z +Inf\n# HELP z Late.\n", "the metadata is repeated, or follows a sample"},
+		{"z +Inf\n", "z +Inf\nz 1\n", "the metric is repeated"},
+		{`{b="c\\d\n"}`, `{b="c",b="d"}`, "two labels have the same name"},
 		{"# TYPE z gauge\nz +Inf", "# TYPE z gauge\nz 1\na_seconds{b=\"d\"} 3",
 			"does not follow its family's metadata"},
-		{"# TYPE z gauge\nz +Inf", "# TYPE z_total gauge\nz_total 1", "the name has an end that is reserved"},
-		{"# TYPE z gauge\nz +Inf", "# TYPE z gauge\nz 1\n# TYPE a_seconds gauge", "the family is in two places"},
+		{"# TYPE z gauge\nz +Inf", "# TYPE z_total gauge\nz_total 1", "the name ends with a reserved suffix"},
+		{"# TYPE z gauge\nz +Inf", "# TYPE z gauge\nz 1\n# TYPE a_seconds gauge",
+			"the lines of the family are not together"},
 	} {
 		bad := strings.Replace(good, c.from, c.to, 1)
 		if err := CheckOpenMetrics(bad); bad == good || !strings.Contains(fmt.Sprint(err), c.want) {

@@ -35,8 +35,8 @@ type Identity struct {
 	// records events. If all of a search's runs have the same faults, the sample run has them too, so Behaviour also
 	// depends on these faults.
 	Behaviour string `json:"behaviour"`
-	// Clients says where the clients' code comes from, if it is a program or a Go test. Results of versions that did
-	// not store it do not name any.
+	// Clients names the clients' code if it is a program or a Go test. Earlier versions did not store it; in their
+	// results it is empty.
 	Clients scenarios.Origin `json:"clients,omitzero"`
 }
 

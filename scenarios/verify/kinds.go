@@ -136,8 +136,8 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	return subjects
 }
 
-// candidates returns the faults of kind k that can make a difference, one for each target, without a start or an end.
-// If faults of this kind strike messages or links, the only candidate has no target yet: targets are found in the run.
+// candidates returns the faults of kind k that can make a difference, one for each target. They have no start and no
+// end yet. If such faults strike messages or links, there is only one candidate, and its targets are found in the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {

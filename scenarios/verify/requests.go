@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns the openings at which a request or an answer is sent or received, because only these can be named.
+// named returns those of the openings at which a request or an answer is sent or received. Only these can be named.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)

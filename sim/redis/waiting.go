@@ -208,7 +208,7 @@ func (n *Node) acknowledged() {
 }
 
 // timedOut handles the timer with the given number. It ends the waits that have timed out, before any request that
-// arrived later is executed. If one of them is the wait of a semi-synchronous write, replication becomes asynchronous.
+// arrived later is executed. If the timer is that of a semi-synchronous write, replication becomes asynchronous.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {

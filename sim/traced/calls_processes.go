@@ -38,10 +38,15 @@ func (p *Process) forgetsNumber() {
 }
 
 func (t *thread) getppid() outcome {
-	if t.p.parent == nil {
-		return t.gives(1)
+	return t.gives(int64(t.p.parentID()))
+}
+
+// parentID returns the ID of the process's parent, or 1 (init) if it has none.
+func (p *Process) parentID() int {
+	if p.parent == nil {
+		return 1
 	}
-	return t.gives(int64(t.p.parent.id))
+	return p.parent.id
 }
 
 // member returns the process with the given ID in the family, or nil if there is none. The ID 0 stands for p itself.

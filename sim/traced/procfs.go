@@ -24,7 +24,7 @@ import (
 var unchanging = []string{"/proc/version", "/proc/filesystems", "/proc/sys/", "/sys/kernel/mm/hugepages",
 	"/sys/kernel/mm/hugepages/", "/sys/kernel/mm/transparent_hugepage/"}
 
-// changing lists the files that do change in the folders of unchanging. A name with a slash at the end is a folder.
+// changing lists exceptions: files and folders in those of unchanging whose content does change.
 var changing = []string{"/proc/sys/fs/aio-nr", "/proc/sys/fs/binfmt_misc/", "/proc/sys/fs/dentry-state",
 	"/proc/sys/fs/file-nr", "/proc/sys/fs/inode-nr", "/proc/sys/fs/inode-state", "/proc/sys/kernel/ns_last_pid",
 	"/proc/sys/kernel/pty/nr", "/proc/sys/kernel/random/", "/proc/sys/net/netfilter/"}
@@ -47,8 +47,7 @@ var hostFiles = map[string]func(p *Process) string{
 	},
 	"/proc/mounts": mounts,
 	"/proc/stat": func(p *Process) string {
-		used := p.clock.advance(p.m.now) / clockTick
-		times := fmt.Sprintf("%d 0 0 %d 0 0 0 0 0 0", used, int64(uptime/clockTick))
+		times := fmt.Sprintf("%d 0 0 %d 0 0 0 0 0 0", p.usedTicks(), int64(uptime/clockTick))
 		return fmt.Sprintf("cpu  %s\ncpu0 %s\nintr 0\nctxt 0\nbtime %d\nprocesses 1\nprocs_running 1\n"+
 			"procs_blocked 0\n", times, times, (p.clock.realtime(p.m.now)-p.clock.monotonic(p.m.now))/1e9)
 	},
@@ -92,6 +91,10 @@ const (
 // clockTick is the unit of the times in /proc/stat and /proc/PID/stat, in ns.
 const clockTick = 10_000_000
 
+// usedTicks returns the processor time that the process is said to have used, in units of clockTick. As in CPU-time
+// clocks, it is how far the process's clock has advanced.
+func (p *Process) usedTicks() int64 { return p.clock.advance(p.m.now) / clockTick }
+
 func hostName(p *Process) string { return p.command.Name + "\n" }
 
 func mounts(*Process) string { return "rootfs / rootfs ro 0 0\n" }
@@ -102,8 +105,11 @@ func uuid(b []byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x\n", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// cpuSpeed matches what changes from one reading of /proc/cpuinfo to the next, and the numbers of CPUs.
-var cpuSpeed = regexp.MustCompile(`(?m)^(cpu MHz|siblings|cpu cores)(\s*): .*$`)
+// cpuSpeed and cpuCounts match lines of /proc/cpuinfo. The speed changes from one reading to the next.
+var (
+	cpuSpeed  = regexp.MustCompile(`(?m)^(cpu MHz\s*: ).*$`)
+	cpuCounts = regexp.MustCompile(`(?m)^((?:siblings|cpu cores)\s*: ).*$`)
+)
 
 // onlyCPU describes the only CPU of a machine, which has the features of the host's first CPU.
 func onlyCPU() string {
@@ -112,13 +118,7 @@ func onlyCPU() string {
 		return "processor\t: 0\n\n"
 	}
 	first, _, _ := strings.Cut(string(text), "\n\n")
-	return cpuSpeed.ReplaceAllStringFunc(first, func(line string) string {
-		name, _, _ := strings.Cut(line, ":")
-		if strings.HasPrefix(name, "cpu MHz") {
-			return name + ": 2000.000"
-		}
-		return name + ": 1"
-	}) + "\n\n"
+	return cpuCounts.ReplaceAllString(cpuSpeed.ReplaceAllString(first, "${1}2000.000"), "${1}1") + "\n\n"
 }
 
 // commonName returns the name of the program that the process executes, of at most 15 bytes.
@@ -127,24 +127,12 @@ func (p *Process) commonName() string {
 	return strings.TrimSuffix(string(name), "\n")
 }
 
-// parentID returns the ID of the process's parent. The parent of the first process is init.
-func (p *Process) parentID() int {
-	if p.parent == nil {
-		return 1
-	}
-	return p.parent.id
-}
-
 // stat returns the content of /proc/PID/stat (see proc(5)).
 func (p *Process) stat() string {
-	used := p.clock.advance(p.m.now) / clockTick
-	fields := []any{p.parentID(), p.group, p.session, 0, -1, 0, 0, 0, 0, 0, used, 0, 0, 0, 20, 0, len(p.threads), 0,
-		int64(uptime / clockTick), virtualMemory, usedMemory / pageSize, "18446744073709551615"}
-	const known = 3 + 22 // fields before the ones that are 0
-	for range 52 - known {
-		fields = append(fields, 0)
-	}
-	return fmt.Sprintf("%d (%s) R %s\n", p.id, p.commonName(), strings.Trim(fmt.Sprint(fields), "[]"))
+	const last27 = " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0" // fields
+	return fmt.Sprintf("%d (%s) R %d %d %d 0 -1 0 0 0 0 0 %d 0 0 0 20 0 %d 0 %d %d %d 18446744073709551615%s\n",
+		p.id, p.commonName(), p.parentID(), p.group, p.session, p.usedTicks(), len(p.threads),
+		int64(uptime/clockTick), virtualMemory, usedMemory/pageSize, last27)
 }
 
 // statusFile returns the content of /proc/PID/status (see proc(5)).
@@ -169,10 +157,17 @@ func (t *thread) uname() outcome {
 	return answered
 }
 
-// describesHost reports whether a file describes the host: the machine makes it, or the kernel does.
+// describesHost reports whether a file describes the host. It is either in hostFiles, or one that the kernel makes.
 func describesHost(path string) bool {
 	return hostFiles[path] != nil || path == "/proc" || path == "/sys" ||
 		strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
+}
+
+// isIn reports whether a list contains a path, or a folder that contains it. In the list, folders end with a slash.
+func isIn(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(s string) bool {
+		return path == strings.TrimSuffix(s, "/") || strings.HasSuffix(s, "/") && strings.HasPrefix(path, s)
+	})
 }
 
 // seen returns what a process sees at the path of a file that describes the host: the content of a made file, or the
@@ -184,12 +179,7 @@ func (t *thread) seen(path string) (content, real string, exists bool) {
 	of, name := t.p.inProc(path)
 	switch {
 	case of == nil:
-		under := func(list []string) bool {
-			return slices.ContainsFunc(list, func(s string) bool {
-				return path == strings.TrimSuffix(s, "/") || strings.HasSuffix(s, "/") && strings.HasPrefix(path, s)
-			})
-		}
-		return "", path, under(unchanging) && !under(changing)
+		return "", path, isIn(unchanging, path) && !isIn(changing, path)
 	case processFiles[name] != nil:
 		return processFiles[name](of), "", true
 	}
