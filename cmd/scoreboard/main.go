@@ -28,7 +28,7 @@ import (
 const room = "scenarios/scoreboard"
 
 // mostTries is the maximum number of runs used to shrink one finding.
-const mostTries = 150
+const mostTries = 300
 
 func main() {
 	names := os.Args[1:]

@@ -103,6 +103,8 @@ var processCalls = map[uint64]call{
 }
 
 var ioCalls = map[uint64]call{
+	unix.SYS_GETDENTS:     {"getdents", (*thread).getdents},
+	unix.SYS_GETDENTS64:   {"getdents64", (*thread).getdents},
 	unix.SYS_READ:         {"read", (*thread).read},
 	unix.SYS_READV:        {"readv", (*thread).read},
 	unix.SYS_RECVFROM:     {"recvfrom", (*thread).read},

@@ -16,7 +16,8 @@
 //   - The machine holds the other end of each TCP connection. A [Network] decides what happens to the bytes, and when.
 //   - The kernel's random numbers, the process and thread IDs, and the number of CPUs are seeded or fixed.
 //   - Files can be read. Writes fail with EROFS, except in the scratch folder. Files in /dev/shm are kept in memory,
-//     and only the program and its processes see them. There is no terminal (/dev/tty).
+//     and only the program and its processes see them. There is no terminal (/dev/tty). The entries of a folder are
+//     sorted by name.
 //   - The files that a program opens in /proc and /sys describe the machine: one CPU, 8 GiB of memory, no control
 //     groups, and only the program's own processes. What would differ from run to run is fixed or does not exist.
 //     The host has the program's name (Command.Name), and resolves it and localhost (/etc/hosts).
