@@ -33,6 +33,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	}
 	all = append(all, program{"changes", func(t *testing.T, _ string) []string {
 		return goProgram(t, "changes", t.TempDir())
+	}}, program{"python folder", func(t *testing.T, _ string) []string {
+		return python(t, "testdata/folder.py", folder(t, 10))
 	}})
 	for _, what := range []string{"waits", "children", "signals", "signalfd", "timers", "shared", "copied"} {
 		all = append(all, program{"python " + what, func(t *testing.T, echo string) []string {
